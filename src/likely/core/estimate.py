@@ -1,0 +1,134 @@
+"""What every number leaves as: a value with its interval, its unit, and what it cost."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from likely.errors import InputError
+
+Unit = Literal["nats", "bits", "prob", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a result cost: token positions through the model, calls of it, and seconds.
+
+    Attributes:
+        token_evaluations: Token positions that went through the model, padding left out.
+        model_calls: Forward passes, or requests to a server.
+        seconds: Wall-clock time inside the model.
+        cached: Requests answered from the score cache, at no token evaluation.
+    """
+
+    token_evaluations: int = 0
+    model_calls: int = 0
+    seconds: float = 0.0
+    cached: int = 0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        """Return the cost of both.
+
+        >>> (Cost(token_evaluations=2) + Cost(token_evaluations=3, model_calls=1)).token_evaluations
+        5
+        """
+        return Cost(
+            token_evaluations=self.token_evaluations + other.token_evaluations,
+            model_calls=self.model_calls + other.model_calls,
+            seconds=self.seconds + other.seconds,
+            cached=self.cached + other.cached,
+        )
+
+    def to_dict(self) -> dict[str, float | int]:
+        """Return the fields as a JSON-ready mapping."""
+        return {
+            "token_evaluations": self.token_evaluations,
+            "model_calls": self.model_calls,
+            "seconds": self.seconds,
+            "cached": self.cached,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """An estimated number, its interval, and where both come from.
+
+    Attributes:
+        value: The point estimate, in ``unit``; ``-inf`` is legal for a log-probability.
+        low: Lower end of the interval at ``level``.
+        high: Upper end; ``low == value == high`` only if the method is exact.
+        level: Coverage of the interval, in (0, 1]; 1 for exact numbers and hard bounds.
+        unit: ``nats``, ``bits``, ``prob`` or ``none``.
+        method: Name of the method, as in its registry.
+        cost: What it took.
+        diagnostics: Named figures a sceptic would ask for (effective sample size, hits, ...).
+
+    Raises:
+        InputError: A number is NaN, the ends are out of order, or the level is out of range.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    unit: Unit
+    method: str
+    cost: Cost = field(default_factory=Cost)
+    diagnostics: Mapping[str, float | int | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if any(math.isnan(x) for x in (self.value, self.low, self.high)):
+            raise InputError(
+                f"an Estimate holds numbers, got {self.low}, {self.value}, {self.high}"
+            )
+        if not self.low <= self.value <= self.high:
+            raise InputError(
+                f"an Estimate needs low <= value <= high, got {self.low} {self.value} {self.high}"
+            )
+        if not 0.0 < self.level <= 1.0:
+            raise InputError(f"the level of an Estimate lies in (0, 1], got {self.level!r}")
+
+    @classmethod
+    def exact(
+        cls, value: float, *, unit: Unit, method: str, cost: Cost | None = None
+    ) -> "Estimate":
+        """Return an Estimate whose interval is the point itself.
+
+        >>> Estimate.exact(0.5, unit="prob", method="enumeration").is_exact
+        True
+        """
+        return cls(
+            value=value, low=value, high=value, level=1.0, unit=unit, method=method,
+            cost=cost or Cost(),
+        )  # fmt: skip
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the interval is a single point."""
+        return self.low == self.value == self.high
+
+    def summary(self) -> str:
+        """Return one line for a person.
+
+        >>> Estimate(value=.5, low=.4, high=.6, level=.95, unit="prob", method="mc").summary()
+        '0.5 prob [0.4, 0.6] at 95% (mc)'
+        """
+        if self.is_exact:
+            return f"{self.value:.6g} {self.unit} (exact, {self.method})"
+        return (
+            f"{self.value:.6g} {self.unit} [{self.low:.6g}, {self.high:.6g}] "
+            f"at {self.level:.0%} ({self.method})"
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields as a mapping that `likely.core.jsonio` writes as strict JSON."""
+        return {
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "level": self.level,
+            "unit": self.unit,
+            "method": self.method,
+            "cost": self.cost.to_dict(),
+            "diagnostics": dict(self.diagnostics),
+        }

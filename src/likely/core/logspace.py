@@ -1,0 +1,101 @@
+"""Arithmetic on log-probabilities, in nats and float64; ``-inf`` means impossible."""
+
+import numpy as np
+from jaxtyping import Float
+
+from likely.errors import NumericalError
+
+_LOG_HALF = float(np.log(0.5))
+
+
+def logsumexp(log_weights: Float[np.ndarray, "..."], *, axis: int = -1) -> Float[np.ndarray, "..."]:
+    """Return ``log(sum(exp(log_weights)))`` along one axis, without overflow.
+
+    Args:
+        log_weights: Nats, any shape with at least one axis; ``-inf`` is allowed.
+        axis: The axis that is summed.
+
+    Returns:
+        Nats, the shape without ``axis``; ``-inf`` where every entry is ``-inf`` or none is there.
+
+    Raises:
+        NumericalError: An entry is NaN or ``+inf``.
+
+    >>> logsumexp(np.log(np.array([0.25, 0.5]))).round(6)
+    array(-0.287682)
+    """
+    weights = np.asarray(log_weights, dtype=np.float64)
+    if weights.shape[axis] == 0:
+        return np.full(np.delete(weights.shape, axis), -np.inf)
+    top = np.max(weights, axis=axis, keepdims=True)
+    if np.isnan(top).any() or np.isposinf(top).any():
+        raise NumericalError(
+            f"logsumexp needs finite or -inf entries, got a maximum of {np.max(top)!r}"
+        )
+    shift = np.where(np.isneginf(top), 0.0, top)
+    total = np.sum(np.exp(weights - shift), axis=axis)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(total) + np.squeeze(shift, axis=axis))
+
+
+def log1mexp(log_prob: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    """Return ``log(1 - exp(log_prob))`` without cancellation.
+
+    Args:
+        log_prob: Shape ``(...)``, nats, every entry <= 0; ``-inf`` is allowed.
+
+    Returns:
+        Shape ``(...)``, nats; ``-inf`` where ``log_prob == 0``.
+
+    Raises:
+        NumericalError: An entry is NaN or positive.
+
+    Sources:
+        Maechler (2012), "Accurately computing log(1 - exp(-|a|))": the switch at log 2.
+
+    >>> log1mexp(np.log(np.array([0.25]))).round(6)
+    array([-0.287682])
+    """
+    if not np.all(log_prob <= 0.0):
+        worst = float(np.max(log_prob))
+        raise NumericalError(f"log1mexp needs log-probabilities <= 0, got a maximum of {worst!r}")
+    with np.errstate(divide="ignore"):
+        near_zero = np.log(-np.expm1(log_prob))
+        far_below = np.log1p(-np.exp(log_prob))
+    return np.asarray(np.where(log_prob > _LOG_HALF, near_zero, far_below))
+
+
+def entropy(log_probs: Float[np.ndarray, "*rows V"]) -> Float[np.ndarray, "*rows"]:
+    """Return the Shannon entropy of each row, in nats.
+
+    Args:
+        log_probs: Normalised log-probabilities, nats; ``-inf`` counts as probability 0.
+
+    Returns:
+        Nats, one number a row, between 0 and ``log V``.
+
+    >>> float(entropy(np.log(np.full(4, 0.25))).round(6))
+    1.386294
+    """
+    probs = np.exp(log_probs)
+    finite = np.where(np.isneginf(log_probs), 0.0, log_probs)
+    return np.asarray(0.0 - np.sum(probs * finite, axis=-1))
+
+
+def check_log_probs(log_probs: Float[np.ndarray, "..."], *, what: str, slack: float = 1e-9) -> None:
+    """Raise unless every entry is a log-probability: not NaN, and at most ``slack`` above 0.
+
+    Args:
+        log_probs: Nats.
+        what: Names the item in the message, so that the caller can find it.
+        slack: How far above 0 rounding may put a probability of 1.
+
+    Raises:
+        NumericalError: An entry is NaN or above ``slack``.
+    """
+    if not np.all(log_probs <= slack):
+        bad = np.asarray(log_probs)[~(np.asarray(log_probs) <= slack)]
+        raise NumericalError(
+            f"{what}: the model gave {float(bad[0])!r} as a log-probability; "
+            "check its weights and dtype (likely self-check)"
+        )
