@@ -1,1 +1,1 @@
-"""Runs: items from a file, a journal that survives a kill, and results that anyone can recompute."""
+"""Runs: items from a file, a journal that survives a kill, results that anyone can recompute."""

@@ -1,11 +1,11 @@
-"""Scoring a file of items: batch by batch, durable, and the same result after a kill. Unit: nats."""
+"""Scoring many items: batch by batch, durable, the same result after a kill. Unit: nats."""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import TypedDict
 
 from likely._version import __version__
 from likely.core.engine import Meter, Store
@@ -20,34 +20,10 @@ from likely.runs.batches import Share, count_tokens, plan_batches
 from likely.runs.identity import content_digest, model_facts, run_id
 from likely.runs.items import Item
 from likely.runs.journal import Batch, Journal, journal_path
-from likely.runs.store import (
-    ROW_SUFFIXES,
-    Columns,
-    check_writable,
-    read_bytes,
-    read_rows,
-    write_bytes,
-    write_rows,
-)
+from likely.runs.score_rows import SCORE_COLUMNS, read_scores, score_of_row, score_row
+from likely.runs.store import ROW_SUFFIXES, check_writable, read_bytes, write_bytes, write_rows
 
 BATCH = 128  # enough items to share prefixes and fill a forward pass; at most this much is redone
-
-SCORE_COLUMNS: Columns = {
-    "model": "text",
-    "id": "text",
-    "context": "text",
-    "continuation": "text",
-    "log_prob": "float",
-    "log_prob_low": "float",
-    "n_scored": "int",
-    "tokens": "ints",
-    "pieces": "texts",
-    "token_log_probs": "floats",
-    "censored": "bools",
-    "context_tokens": "ints",
-    "flags": "texts",
-}
-"""Columns of a file of scores; ``context`` and ``continuation`` are null where ids were given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +33,7 @@ class ScoreOptions:
     bos: Bos = "auto"
     boundary: Boundary = "joint"
     leading_space: bool = False
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +99,9 @@ def run_scores(
         model=model, items=tuple(items), options=options or ScoreOptions(), size=batch,
         cache=cache, meter=meter,
     )  # fmt: skip
+    evaluated = run.check_items()
     if out is None:
-        done = dict(run.iter_batches(()))
+        done = dict(run.iter_batches(evaluated, done={}))
         return run.result(done, n_resumed=0, path=None)
     check_writable(out, suffixes=ROW_SUFFIXES)
     configuration = run.configuration()
@@ -135,7 +112,7 @@ def run_scores(
         journal_path(out), configuration=configuration, columns=SCORE_COLUMNS, resume=resume
     ) as journal:
         n_resumed = sum(len(batch.rows) for batch in journal.batches.values())
-        for number, fresh in run.iter_batches(journal.batches):
+        for number, fresh in run.iter_batches(evaluated, done=journal.batches):
             journal.append(number, fresh)
         result = run.result(journal.batches, n_resumed=n_resumed, path=out)
         _write_results(result, model, configuration, out)
@@ -148,15 +125,6 @@ def record_path(out: Path) -> Path:
     return out.with_name(out.name + ".run.json")
 
 
-def read_scores(path: Path) -> list[tuple[Item, Score]]:
-    """Return the items and scores of a file that `run_scores` wrote.
-
-    Raises:
-        InputError, StoreError: As `read_rows`.
-    """
-    return [(_item_of(row), _score_of(row)) for row in read_rows(path, SCORE_COLUMNS)]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
     """What a run is made of, and its plan."""
@@ -167,6 +135,26 @@ class _Run:
     size: int
     cache: Store | None
     meter: Meter | None
+
+    def check_items(self) -> list[tuple[int, ...]]:
+        """Return the ids that each item evaluates.
+
+        Raises:
+            InputError: An item that cannot be scored, named by its id; two of one id; or none.
+        """
+        if not self.items:
+            raise InputError("there is nothing to score: got no items")
+        seen: set[str] = set()
+        evaluated = []
+        for item in self.items:
+            if item.id in seen:
+                raise InputError(f"ids of items are distinct, got {item.id!r} twice")
+            seen.add(item.id)
+            try:
+                evaluated.append(self._encode(item))
+            except InputError as error:
+                raise type(error)(f"item {item.id!r}: {error}") from error
+        return evaluated
 
     def configuration(self) -> dict[str, str]:
         """Return everything that the numbers depend on, as flat text."""
@@ -181,9 +169,10 @@ class _Run:
         }
         return {name: str(value) for name, value in facts.items()}
 
-    def iter_batches(self, done: Mapping[int, Batch] | tuple[()]) -> Iterator[tuple[int, Batch]]:
+    def iter_batches(
+        self, evaluated: Sequence[tuple[int, ...]], *, done: Mapping[int, Batch]
+    ) -> Iterator[tuple[int, Batch]]:
         """Yield the number and the rows of each batch that is not done yet."""
-        evaluated = self._check_items()
         batches = plan_batches(self.items, size=self.size)
         todo = [number for number in range(len(batches)) if number not in done]
         planned = {n: count_tokens([evaluated[i] for i in batches[n]]) for n in todo}
@@ -198,7 +187,7 @@ class _Run:
         cost = Cost()
         for number, places in enumerate(plan_batches(self.items, size=self.size)):
             for i, row in zip(places, done[number].rows, strict=True):
-                scores[i] = _score_of(row)
+                scores[i] = score_of_row(row)
             cost = cost + done[number].cost
         return ScoreRun(
             run_id=run_id(self.configuration()), items=self.items,
@@ -219,26 +208,6 @@ class _Run:
         rows = tuple(score_row(name, item, s) for item, s in zip(items, scores, strict=True))
         return Batch(rows=rows, cost=scores.cost)
 
-    def _check_items(self) -> list[tuple[int, ...]]:
-        """Return the ids that each item evaluates.
-
-        Raises:
-            InputError: An item that cannot be scored, named by its id; two of one id; or none.
-        """
-        if not self.items:
-            raise InputError("there is nothing to score: got no items")
-        seen: set[str] = set()
-        evaluated = []
-        for item in self.items:
-            if item.id in seen:
-                raise InputError(f"ids of items are distinct, got {item.id!r} twice")
-            seen.add(item.id)
-            try:
-                evaluated.append(self._encode(item))
-            except InputError as error:
-                raise type(error)(f"item {item.id!r}: {error}") from error
-        return evaluated
-
     def _encode(self, item: Item) -> tuple[int, ...]:
         pair = encode_pair(self.model, item.context, item.continuation, **self._policies())
         ids = (pair.context + pair.target)[:-1]
@@ -256,48 +225,6 @@ class _Run:
             "boundary": self.options.boundary,
             "leading_space": self.options.leading_space,
         }
-
-
-def score_row(model: str, item: Item, score: Score) -> dict[str, object]:
-    """Return a score as a row of `SCORE_COLUMNS`."""
-    return {
-        "model": model,
-        "id": item.id,
-        "context": item.context if isinstance(item.context, str) else None,
-        "continuation": item.continuation if isinstance(item.continuation, str) else None,
-        "log_prob": score.log_prob,
-        "log_prob_low": score.bounds[0],
-        "n_scored": score.n_scored,
-        "tokens": score.tokens,
-        "pieces": score.pieces,
-        "token_log_probs": score.token_log_probs,
-        "censored": score.censored,
-        "context_tokens": score.context_tokens,
-        "flags": tuple(sorted(score.flags | item.flags)),
-    }
-
-
-def _score_of(row: Mapping[str, object]) -> Score:
-    return Score(
-        log_prob=cast(float, row["log_prob"]),
-        tokens=cast(tuple[int, ...], row["tokens"]),
-        pieces=cast(tuple[str, ...], row["pieces"]),
-        token_log_probs=cast(tuple[float | None, ...], row["token_log_probs"]),
-        censored=cast(tuple[bool, ...], row["censored"]),
-        context_tokens=cast(tuple[int, ...], row["context_tokens"]),
-        flags=frozenset(cast(tuple[str, ...], row["flags"])),
-    )
-
-
-def _item_of(row: Mapping[str, object]) -> Item:
-    context, continuation = row["context"], row["continuation"]
-    return Item(
-        id=cast(str, row["id"]),
-        context=cast(str | tuple[int, ...], row["context_tokens"] if context is None else context),
-        continuation=cast(
-            str | tuple[int, ...], row["tokens"] if continuation is None else continuation
-        ),
-    )
 
 
 def _finished(run: _Run, out: Path, configuration: Mapping[str, str]) -> ScoreRun | None:

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, cast
 from likely.core.jsonio import dumps, number
 from likely.errors import InputError, StoreError
 
-Kind = Literal["text", "int", "float", "texts", "ints", "floats", "bools"]
+Kind = Literal["text", "int", "float", "bool", "texts", "ints", "floats", "bools"]
 Columns: TypeAlias = Mapping[str, Kind]
 Row: TypeAlias = Mapping[str, object]
 
@@ -215,7 +215,8 @@ def _parquet_rows(path: Path, raw: bytes, columns: Columns) -> list[dict[str, ob
     import pyarrow.parquet as pq
 
     try:
-        rows = pq.read_table(io.BytesIO(raw)).to_pylist()
+        # Threads of Arrow that still hold a Python file abort the process when it ends.
+        rows = pq.read_table(pa.BufferReader(raw), use_threads=False).to_pylist()
         return [decode_row(row, columns) for row in rows]
     except (pa.ArrowException, KeyError, OSError) as error:
         raise StoreError(
