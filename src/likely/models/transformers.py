@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -444,7 +445,8 @@ def load_hf(rest: str, *, dtype: str, device: str, **options: object) -> Transfo
         rest: Folder or Hub id.
         dtype: Of the weights.
         device: ``auto`` takes a GPU if there is one.
-        options: ``attention``: ``sdpa`` or ``eager``, the first that works by default; ``revision`` on the Hub.
+        options: ``attention``: ``sdpa`` or ``eager``, by default the first that works;
+            ``revision`` on the Hub.
 
     Raises:
         InputError: An unknown dtype or option.
@@ -546,7 +548,7 @@ def _to_device(module: "PreTrainedModel", device: str) -> "PreTrainedModel":
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the library's own bars off the screen; likely has one of its own."""
+    """Keep the library's own bars and notes off the screen; failures come as exceptions."""
     from transformers.utils import logging
 
     was_on = logging.is_progress_bar_enabled()
@@ -554,7 +556,8 @@ def _quiet() -> Iterator[None]:
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
-        yield
+        with redirect_stderr(StringIO()):  # the GGUF reader has a bar that no switch turns off
+            yield
     finally:
         logging.set_verbosity(level)
         if was_on:
