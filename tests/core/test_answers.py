@@ -25,6 +25,7 @@ def yes_no(**options):
 
 def animals():
     """The law of case O-42: after ``cat`` a word may end, go on as ``catfish`` or otherwise."""
+
     def law(context):
         if context[-1] == "<s>":
             return {"cat": 0.5, "dog": 0.3, "s": 0.2}
@@ -120,9 +121,7 @@ def test_digits_always_need_their_word_end():
     )
     apart = likely.score_answers(model, [""], ["1", "2"], level="exact")
     assert apart.has_word_ends
-    assert not likely.score_answers(
-        model, [""], ["1", "a"], level="exact"
-    ).has_word_ends
+    assert not likely.score_answers(model, [""], ["1", "a"], level="exact").has_word_ends
 
 
 def test_of_two_spellings_of_one_answer_the_shorter_holds_the_longer():
@@ -233,7 +232,7 @@ def test_the_results_of_an_answer_call_read_as_a_frame_json_and_text():
 
 
 def test_word_ends_are_the_tokens_that_cannot_go_on():
-    tokens = ["a", " a", "é", "7", "-x", "'s", "’", ".", "\n", "🙂", " 7", "─"]
+    tokens = ["a", " a", "é", "7", "-x", "'s", "\u2019", ".", "\n", "🙂", " 7", "─"]
     model = likely.TableModel(tokens, lambda context: {"a": 1.0}, eos="</s>")
     ends = {kind: word_ends(model, kind) for kind in ("word", "numeral")}
     strings = model.tokenizer.strings
@@ -254,9 +253,7 @@ def test_uncovered_events_are_disjoint_and_cover_all(sequences, enders):
 
     def worlds(event):
         """The texts of 6 ids in which the event happens."""
-        return {
-            w for w in WORLDS if w[: len(event)] == event and w[len(event)] in enders
-        }
+        return {w for w in WORLDS if w[: len(event)] == event and w[len(event)] in enders}
 
     union = set().union(*(worlds(s) for s in sequences))
     assert sum(len(worlds(s)) for s in kept) == len(union)
