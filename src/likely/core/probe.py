@@ -163,7 +163,8 @@ class _RowSink:
 
     def put_rows(self, nodes: Int[np.ndarray, "r"], log_probs: Float[np.ndarray, "r V"]) -> None:
         for node, row in zip(nodes, log_probs, strict=True):
-            self.log_z[node] = np.logaddexp.reduce(row)
+            with np.errstate(invalid="ignore"):
+                self.log_z[node] = np.logaddexp.reduce(row)
             here = np.flatnonzero(self.wanted[:, 0] == node)
             self.in_rows[here] = row[self.wanted[here, 1]]
 
