@@ -1,0 +1,17 @@
+"""Hypothesis profiles, and the small models saved to folders that tests share."""
+
+import os
+
+from fixtures import (
+    random_gpt2_folder,
+    random_window_folder,
+    toy_bpe_folder,
+    toy_bytes_folder,
+)
+from hypothesis import settings
+
+__all__ = ["random_gpt2_folder", "random_window_folder", "toy_bpe_folder", "toy_bytes_folder"]
+
+settings.register_profile("dev", max_examples=25, deadline=None)
+settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
