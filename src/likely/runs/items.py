@@ -38,12 +38,24 @@ def read_text(path: Path) -> str:
         StoreError: The file cannot be read.
         InputError: It is not UTF-8.
     """
-    raw = read_bytes(path)
+    return decode_text(read_bytes(path), where=repr(str(path)))
+
+
+def decode_text(raw: bytes, *, where: str) -> str:
+    """Return UTF-8 bytes as text, to the letter.
+
+    Args:
+        raw: The bytes.
+        where: Names their source in the message.
+
+    Raises:
+        InputError: They are not UTF-8.
+    """
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{str(path)!r} is not UTF-8 at byte {error.start}; convert it first (iconv -t utf-8)"
+            f"{where} is not UTF-8 at byte {error.start}; convert it first (iconv -t utf-8)"
         ) from error
 
 

@@ -1,0 +1,71 @@
+"""One progress bar for a whole job, in tokens; nothing at all where nobody watches."""
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, TextIO
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+
+class TokenMeter:
+    """A progress bar on stderr that appears with the first work.
+
+    Satisfies `likely.core.engine.Meter`.
+
+    Args:
+        label: What the job is.
+        quiet: Whether to show nothing.
+        stream: Where the bar goes; stderr by default. It stays empty unless it is a terminal.
+    """
+
+    def __init__(self, label: str, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._label = label
+        self._stream = stream or sys.stderr
+        self._is_shown = not quiet and self._stream.isatty()
+        self._bar: tqdm[NoReturn] | None = None
+
+    def expect(self, tokens: int) -> None:
+        """Add to the total; a negative number takes back what turned out not to be needed."""
+        bar = self._open()
+        if bar is not None:
+            bar.total = max(bar.n, (bar.total or 0) + tokens)
+            bar.refresh()
+
+    def advance(self, tokens: int) -> None:
+        """Move on."""
+        bar = self._open()
+        if bar is not None:
+            bar.update(tokens)
+
+    def close(self) -> None:
+        """Take the bar off the screen."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def __enter__(self) -> "TokenMeter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _open(self) -> "tqdm[NoReturn] | None":
+        if self._bar is None and self._is_shown:
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                total=0,
+                desc=self._label,
+                unit="tok",
+                unit_scale=True,
+                dynamic_ncols=True,
+                leave=False,
+                file=self._stream,
+            )
+        return self._bar
