@@ -83,7 +83,8 @@ class ScoreCache:
                 self._db.executemany("INSERT OR IGNORE INTO scores VALUES (?, ?, ?)", rows)
                 self._db.execute("COMMIT")
             except sqlite3.Error:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:  # a full disk has rolled it back already
+                    self._db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
             raise self._explain(error) from error

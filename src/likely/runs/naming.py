@@ -19,7 +19,7 @@ def file_stem(name: str) -> str:
         InputError: An empty name.
 
     >>> file_stem("org/name:q4")
-    'org-name-q4-b0ac1f38'
+    'org-name-q4-eff1697a'
     """
     if not name:
         raise InputError("a file is named after something, got an empty name")
