@@ -48,10 +48,11 @@ def _placeholder(command: Command) -> Callable[[], None]:
     return not_asked_for
 
 
-def _show_version(is_asked: bool) -> None:
+def _show_version(is_asked: bool) -> bool:
     if is_asked:
         print(f"likely {__version__}")
         raise typer.Exit
+    return is_asked
 
 
 def _group(

@@ -2,7 +2,7 @@
 
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -15,14 +15,12 @@ class TokenMeter:
 
     Args:
         label: What the job is.
-        quiet: Whether to show nothing.
-        stream: Where the bar goes; stderr by default. It stays empty unless it is a terminal.
+        quiet: Whether to show nothing; nothing is shown either unless stderr is a terminal.
     """
 
-    def __init__(self, label: str, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+    def __init__(self, label: str, *, quiet: bool = False) -> None:
         self._label = label
-        self._stream = stream or sys.stderr
-        self._is_shown = not quiet and self._stream.isatty()
+        self._is_shown = not quiet and sys.stderr.isatty()
         self._bar: tqdm[NoReturn] | None = None
 
     def expect(self, tokens: int) -> None:
@@ -66,6 +64,6 @@ class TokenMeter:
                 unit_scale=True,
                 dynamic_ncols=True,
                 leave=False,
-                file=self._stream,
+                file=sys.stderr,
             )
         return self._bar
