@@ -70,7 +70,7 @@ def test_rows_go_to_a_file(tmp_path, table, suffix):
 
 def test_a_model_that_names_only_its_top_tells_the_bound_on_the_rest(table, monkeypatch):
     model = TopOnly(likely.load(table))
-    monkeypatch.setattr(next_command, "load_model", lambda choice: model)
+    monkeypatch.setattr(next_command, "load_model", lambda choice, output: model)
     done = run("next", "table:x", "--context", "A", "-k", 2)
     assert done.exit_code == 0, done.stderr
     assert "any token not shown has log-prob <= -2.3026 (prob <= 0.1000)" in done.stdout

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from likely.cli.progress import TokenMeter
+from likely.cli.progress import TokenMeter, waiting
 
 
 class Terminal(io.StringIO):
@@ -64,3 +64,18 @@ def test_closing_twice_or_before_any_work_is_harmless(monkeypatch):
     meter.close()
     meter.close()
     assert terminal.getvalue().count("scoring:") >= 1
+
+
+def test_waiting_is_shown_on_a_terminal_and_leaves_no_trace(monkeypatch):
+    terminal = put_stderr(monkeypatch, Terminal())
+    with waiting("loading x", quiet=False):
+        assert terminal.getvalue() == "\rloading x ..."
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_waiting_is_silent_in_a_pipe_and_when_quiet(monkeypatch):
+    for stream, quiet in ((io.StringIO(), False), (Terminal(), True)):
+        put_stderr(monkeypatch, stream)
+        with waiting("loading x", quiet=quiet):
+            pass
+        assert stream.getvalue() == ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from likely._version import __version__
 from likely.cli.failures import say
 from likely.cli.flags import ModelChoice, Output
+from likely.cli.progress import waiting
 from likely.core.jsonio import dumps
 from likely.core.model import LanguageModel
 from likely.runs.identity import model_facts
@@ -60,15 +61,16 @@ def document(command: str, output: Output, **parts: object) -> dict[str, object]
     return {"command": command, "likely": __version__, "seed": output.seed, **parts}
 
 
-def load_model(choice: ModelChoice) -> LanguageModel:
-    """Return the model that the flags name.
+def load_model(choice: ModelChoice, output: Output) -> LanguageModel:
+    """Return the model that the flags name; a terminal is told to wait.
 
     Raises:
         LikelyError: As `likely.load`.
     """
-    from likely.models import load
+    with waiting(f"loading {choice.model}", quiet=output.quiet):
+        from likely.models import load
 
-    return load(choice.model, dtype=choice.dtype, device=choice.device)
+        return load(choice.model, dtype=choice.dtype, device=choice.device)
 
 
 def model_part(model: LanguageModel) -> dict[str, object]:

@@ -52,7 +52,7 @@ def next_token(question: Question, model: ModelChoice, output: Output) -> None:
     """
     path = out_path(output, name=f"next {model.model}")
     check_text(question.context, what="context")
-    loaded = load_model(model)
+    loaded = load_model(model, output)
     if Capability.NEXT_TOKEN in loaded.info.capabilities:
         result = _whole_row(loaded, question, output)
     else:

@@ -1,6 +1,8 @@
 """One progress bar for a whole job, in tokens; nothing at all where nobody watches."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -67,3 +69,16 @@ class TokenMeter:
                 file=sys.stderr,
             )
         return self._bar
+
+
+@contextmanager
+def waiting(text: str, *, quiet: bool) -> Iterator[None]:
+    """Show ``text`` on the terminal while something has no length to tell, then take it away."""
+    is_shown = not quiet and sys.stderr.isatty()
+    if is_shown:
+        print(f"\r{text} ...", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if is_shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

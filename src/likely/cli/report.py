@@ -34,7 +34,7 @@ def report(making: Making, model: ModelChoice, output: Output) -> None:
     """
     wanted = output.out or Path("report.html")
     path = out_path(Output(out=wanted), name=f"report {model.model}", suffixes=(".html", ".json"))
-    loaded = load_model(model)
+    loaded = load_model(model, output)
     from likely.report import build
 
     with (

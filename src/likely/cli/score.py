@@ -148,7 +148,7 @@ def score(
     _check_usage(question, chat)
     path = out_path(output, name=f"score {model.model}", suffixes=(*ROW_SUFFIXES, *SUFFIXES[:1]))
     items = _items(question)
-    loaded = load_model(model)
+    loaded = load_model(model, output)
     if chat.chat:
         items = tuple(_as_chat(loaded, item, chat) for item in items)
     options = ScoreOptions(

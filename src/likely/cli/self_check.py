@@ -31,7 +31,7 @@ def self_check(model: ModelChoice, output: Output) -> None:
     change here is the largest difference, in nats a token. Exit code 1 if one is over its limit.
     """
     path = out_path(output, name=f"self-check {model.model}")
-    loaded = load_model(model)
+    loaded = load_model(model, output)
     found = run_check(loaded)
     verdict = "passed" if found.passed else "FAILED"
     result = Result(

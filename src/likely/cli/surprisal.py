@@ -102,7 +102,7 @@ def surprisal(source: Source, reading: Reading, model: ModelChoice, output: Outp
     _check_usage(source, reading)
     path = out_path(output, name=f"surprisal {model.model}")
     text = _text(source)
-    loaded = load_model(model)
+    loaded = load_model(model, output)
     with TokenMeter("reading", quiet=output.quiet) as meter:
         found = read(
             loaded, text, window=reading.window, stride=reading.stride, bos=reading.bos,
