@@ -6,13 +6,16 @@ from likely.cli.models import ABOUT
 from likely.models import MODELS, embedded
 
 
-def test_every_model_of_ours_has_a_sentence():
+def test_every_model_of_ours_has_a_sentence_that_fits_the_screen():
     assert set(MODELS._targets) == set(ABOUT)
+    assert all(len(line) <= 80 for line in run("models").stdout.splitlines())
 
 
 def test_an_embedded_model_says_whether_it_was_pulled(tmp_path, monkeypatch):
     monkeypatch.setenv("LIKELY_MODELS", str(tmp_path))
-    assert "likely pull smollm2" in run("models").stdout
+    lines = run("models").stdout.splitlines()
+    assert lines[1].split()[:3] == ["smollm2", "not", "pulled"]
+    assert lines[-1] == "to fetch it once: likely pull smollm2"
     (tmp_path / "smollm2").mkdir()
     (tmp_path / "smollm2" / "manifest.json").write_text("{}")
     assert "likely pull" not in run("models").stdout

@@ -5,13 +5,13 @@ from likely.cli.flags import Output
 from likely.cli.screen import Column, table
 
 ABOUT = {
-    "smollm2": ("smollm2", "SmolLM2-135M-Instruct, the embedded default; pulled once, then local."),
-    "hf": ("hf:FOLDER_OR_ID", "A causal model of transformers; a folder never opens a socket."),
-    "gguf": ("gguf:FILE", "A GGUF file, read through transformers."),
-    "server": ("server:URL#NAME", "An OpenAI-compatible server: vLLM, llama.cpp, SGLang."),
-    "table": ("table:FILE", "A hand-written next-token law, every answer known exactly."),
+    "smollm2": ("smollm2", "SmolLM2-135M-Instruct, pulled once and then local"),
+    "hf": ("hf:FOLDER_OR_ID", "a causal model of transformers, by folder or hub id"),
+    "gguf": ("gguf:FILE", "a GGUF file, read through transformers"),
+    "server": ("server:URL#NAME", "an OpenAI-compatible server: vLLM, llama.cpp, ..."),
+    "table": ("table:FILE", "a hand-written next-token law, exactly known"),
 }
-"""For each built-in prefix: the form of the spec, and one sentence."""
+"""For each built-in prefix: the form of the spec, and what it is."""
 
 
 def models(output: Output) -> None:
@@ -25,12 +25,17 @@ def models(output: Output) -> None:
 
     rows = []
     for name in MODELS.names():
-        form, about = ABOUT.get(name, (f"{name}:...", "From another package."))
+        form, about = ABOUT.get(name, (f"{name}:...", "from another package"))
         rows.append({"name": name, "spec": form, "about": about, "state": _state(name)})
     lines = table(
         [Column(title="model"), Column(title="state"), Column(title="what it is", gives_way=True)],
         [[row["spec"], row["state"], row["about"]] for row in rows],
     )
+    lines += [
+        f"to fetch it once: likely pull {row['name']}"
+        for row in rows
+        if row["state"] == "not pulled"
+    ]
     deliver(Result(document=document("models", output, models=rows), lines=lines), output, path)
 
 
@@ -39,4 +44,4 @@ def _state(name: str) -> str:
 
     if name not in EMBEDDED or is_pulled(name):
         return "ready"
-    return f"likely pull {name}"
+    return "not pulled"
