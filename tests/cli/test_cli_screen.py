@@ -38,6 +38,11 @@ def test_on_a_narrow_terminal_only_columns_that_give_way_are_cut(narrow):
     assert all(width(line) <= 20 for line in lines)
 
 
+def test_a_cut_can_keep_the_end(narrow):
+    column = Column(title="text", gives_way=True, keeps_end=True)
+    assert table([column], [["a long text that does not fit"]])[1] == "…t that does not fit"
+
+
 def test_in_a_pipe_nothing_is_cut(monkeypatch):
     monkeypatch.setattr(screen, "screen_width", lambda: None)
     assert table([TEXT], [["x" * 500]])[1] == "x" * 500

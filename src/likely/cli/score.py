@@ -33,6 +33,8 @@ from likely.runs.score_rows import SCORE_COLUMNS, score_row
 from likely.runs.scoring import BATCH, ScoreOptions, ScoreRun, run_scores
 from likely.runs.store import ROW_SUFFIXES
 
+_TAIL = 40  # characters of a context that a table shows
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -241,7 +243,7 @@ def _table(run: ScoreRun, limit: int, *, has_items: bool) -> list[str]:
         Column(title="prob", is_number=True),
         Column(title="tokens", is_number=True),
         Column(title="pieces", gives_way=True),
-        Column(title="context", gives_way=True),
+        Column(title="context", gives_way=True, keeps_end=True),
         Column(title="flags", gives_way=True),
     ]
     rows = [
@@ -259,12 +261,12 @@ def _table(run: ScoreRun, limit: int, *, has_items: bool) -> list[str]:
     return [*table(columns, rows), *show_cut(n, len(run.items))]
 
 
-def _tail(item: Item, *, length: int = 40) -> str:
+def _tail(item: Item) -> str:
     """Return the end of a context, where the continuation joins it."""
     if not isinstance(item.context, str):
         return f"{len(item.context)} ids"
-    kept = item.context[-length:]
-    return ("…" if kept != item.context else "") + repr(kept)
+    kept = item.context[-_TAIL:]
+    return repr(kept) if kept == item.context else "…" + repr(kept)[1:]
 
 
 def _show_choice(scores: Sequence[Score], best: Sequence[int], undecided: Sequence[int]) -> str:

@@ -22,11 +22,13 @@ class Column:
         title: Its heading.
         is_number: Whether it is set to the right.
         gives_way: Whether its cells may be cut where the screen is narrow.
+        keeps_end: Whether a cut leaves the end of the text, not its beginning.
     """
 
     title: str
     is_number: bool = False
     gives_way: bool = False
+    keeps_end: bool = False
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -136,15 +138,15 @@ def _squeeze(columns: Sequence[Column], widths: list[int], room: int) -> list[in
 def _line(columns: Sequence[Column], widths: Sequence[int], cells: Sequence[str]) -> str:
     parts = []
     for column, room, cell in zip(columns, widths, cells, strict=True):
-        text = _cut(cell, room)
+        text = _cut(cell, room, keeps_end=column.keeps_end)
         pad = " " * (room - width(text))
         parts.append(pad + text if column.is_number else text + pad)
     return "  ".join(parts).rstrip()
 
 
-def _cut(text: str, room: int) -> str:
+def _cut(text: str, room: int, *, keeps_end: bool) -> str:
     if width(text) <= room:
         return text
     while width(text) > room - 1:
-        text = text[:-1]
-    return text + "…"
+        text = text[1:] if keeps_end else text[:-1]
+    return "…" + text if keeps_end else text + "…"
