@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import likely
+
 TOY_MERGES = (
     ("A", "n"), ("An", "s"), ("w", "e"), ("we", "r"), ("Ans", "wer"), ("l", "d"), ("w", "o"),
     ("wo", "r"), ("wor", "ld"), (" ", "C"), (":", " C"),
@@ -116,3 +118,36 @@ def random_window_folder(tmp_path_factory):
     tokenizer = toy_bpe_tokenizer()
     model = random_window(len(tokenizer), seed=2)
     return save(tmp_path_factory.mktemp("random-window"), tokenizer, model)
+
+
+@pytest.fixture(scope="session")
+def toy_bpe(toy_bpe_folder):
+    """The loaded model of `toy_bpe_folder`."""
+    return likely.load(f"hf:{toy_bpe_folder}")
+
+
+@pytest.fixture(scope="session")
+def toy_bytes(toy_bytes_folder):
+    """The loaded model of `toy_bytes_folder`."""
+    return likely.load(f"hf:{toy_bytes_folder}")
+
+
+@pytest.fixture(scope="session")
+def gpt2(random_gpt2_folder):
+    """The loaded model of `random_gpt2_folder`."""
+    return likely.load(f"hf:{random_gpt2_folder}")
+
+
+@pytest.fixture(scope="session")
+def window(random_window_folder):
+    """The loaded model of `random_window_folder`."""
+    return likely.load(f"hf:{random_window_folder}")
+
+
+def plain_rows(model, ids):
+    """Return the log-probabilities after each id by the library's own forward, nothing of ours."""
+    import torch
+
+    with torch.inference_mode():
+        logits = model.module.eval()(torch.tensor([list(ids)]), use_cache=False).logits[0]
+    return torch.log_softmax(logits.double(), dim=-1).numpy()
