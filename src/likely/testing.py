@@ -16,7 +16,7 @@ from likely.core.text.windows import plan_windows
 from likely.errors import ContractError, InputError, NumericalError
 
 EXACT = 1e-12
-"""Largest difference that passes for a float64 model, nats a token: its rows are the truth."""
+"""Largest difference that passes for a table, nats a token: its rows are the truth."""
 
 
 def check_model(
@@ -31,7 +31,7 @@ def check_model(
     Args:
         model: Any model that gives continuations.
         texts: What is read; by default as in `self_check`.
-        tolerance: Nats a token; by default `EXACT` in float64, and else the limits of
+        tolerance: Nats a token; by default `EXACT` for a table, and else the limits of
             `self_check`, which for 16-bit weights are wide.
 
     Raises:
@@ -40,7 +40,8 @@ def check_model(
     """
     dtype = model.info.dtype
     if tolerance is None:
-        tolerance = EXACT if dtype == "float64" else LIMITS.get(dtype, LIMITS["bfloat16"])
+        is_table = model.info.backend == "table"
+        tolerance = EXACT if is_table else LIMITS.get(dtype, LIMITS["bfloat16"])
     read = _texts(model) if texts is None else tuple(texts)
     try:
         _check_information(model)
