@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -116,6 +116,7 @@ class Answers:
         return len(self.answers)
 
 
+@runtime_checkable
 class Store(Protocol):
     """A score cache: bytes by key, many at a time."""
 
@@ -128,6 +129,7 @@ class Store(Protocol):
         ...
 
 
+@runtime_checkable
 class Meter(Protocol):
     """A progress bar for a whole job, in tokens."""
 
