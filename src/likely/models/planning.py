@@ -1,0 +1,153 @@
+"""Chooses the cheapest plan for a model, by costs measured once on the machine that runs it."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from platformdirs import user_cache_path
+
+from likely.core.model import Method, Settings
+from likely.core.plan import CostModel, Plan, fit_cost, make_plan
+from likely.core.trie import PrefixTrie
+
+_ROW_TOKENS = (64, 128, 256, 512, 1024)
+_PASS_TOKENS = (256, 512, 1024, 2048)
+_WORTH_MEASURING = 8192  # nodes: below this, measuring costs more than it can save
+_SHAPES = ((32, 32), (256, 256), (256, 1024), (512, 512))  # (new tokens, keys) that are timed
+_REPEATS = 2
+_RESERVE = 0.5  # share of the memory budget for activations and masks; the rest is for stored K/V
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """Bytes that a token of this model takes.
+
+    Attributes:
+        activations: While it goes through the layers.
+        keys_values: In a slot.
+        cost: Seconds a token by arithmetic alone, used until something is measured.
+    """
+
+    activations: int
+    keys_values: int
+    cost: CostModel
+
+
+class Planner:
+    """Plans work for one model on one machine.
+
+    Args:
+        identity: Names model, device and thread count: measured costs are kept under it.
+        footprint: Memory and guessed cost of a token.
+        methods: What the model can do; ``full`` always.
+        time_pass: Runs and times a pass of (new tokens, keys) once; for measuring.
+    """
+
+    def __init__(
+        self,
+        identity: str,
+        footprint: Footprint,
+        *,
+        methods: frozenset[Method],
+        time_pass: Callable[[int, int], float],
+    ) -> None:
+        self.footprint = footprint
+        self.methods = methods
+        self._time_pass = time_pass
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:24]
+        self._file = user_cache_path("likely") / "costs" / f"{digest}.json"
+        self._cost = _read_cost(self._file)
+
+    def plan(self, trie: PrefixTrie, settings: Settings) -> Plan:
+        """Return the plan that ``settings`` ask for, or the cheapest one within the budget."""
+        methods = self._allowed(settings)
+        if settings.deterministic:
+            return make_plan(trie, method="full", row_tokens=1, batch_rows=1)
+        if settings.row_tokens is not None or settings.batch_rows is not None:
+            return make_plan(
+                trie,
+                method=methods[0],
+                row_tokens=settings.row_tokens or 512,
+                batch_rows=settings.batch_rows or 1,
+            )
+        cost = self._current_cost(trie)
+        plans = [
+            make_plan(trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows)
+            for method in methods
+            for row_tokens, batch_rows in self._shapes(trie, method, settings)
+        ]
+        fitting = [p for p in plans if self._fits(p, settings)] or plans[:1]
+        return min(fitting, key=lambda p: cost.seconds(p, trie))
+
+    def _allowed(self, settings: Settings) -> tuple[Method, ...]:
+        if settings.method != "auto":
+            return (settings.method,) if settings.method in self.methods else ("full",)
+        order: tuple[Method, ...] = ("tree", "cache") if "tree" in self.methods else ("full",)
+        return order
+
+    def _shapes(
+        self, trie: PrefixTrie, method: Method, settings: Settings
+    ) -> list[tuple[int, int]]:
+        """Return (row tokens, batch rows) worth trying, the leanest first."""
+        budget = int(settings.memory * _RESERVE / max(1, self.footprint.activations))
+        longest = int(trie.depth.max(initial=1))
+        if method == "full":
+            sizes = [max(1, tokens // longest) for tokens in _PASS_TOKENS if tokens <= budget]
+            return [(longest, rows) for rows in sorted({1, *sizes})]
+        widths = [w for w in _ROW_TOKENS if w <= max(_ROW_TOKENS[0], budget)]
+        useful = [w for w in widths if w < len(trie)] + [w for w in widths if w >= len(trie)][:1]
+        shapes = {(w, 1) for w in useful}
+        shapes |= {
+            (w, tokens // w)
+            for w in useful
+            for tokens in _PASS_TOKENS
+            if tokens <= budget and tokens // w >= 1 and tokens <= 2 * len(trie)
+        }
+        return sorted(shapes)
+
+    def _fits(self, plan: Plan, settings: Settings) -> bool:
+        return plan.n_slots * self.footprint.keys_values <= settings.memory * (1 - _RESERVE)
+
+    def _current_cost(self, trie: PrefixTrie) -> CostModel:
+        if self._cost is not None:
+            return self._cost
+        if len(trie) < _WORTH_MEASURING:
+            return self.footprint.cost
+        self._cost = self.measure()
+        return self._cost
+
+    def measure(self) -> CostModel:
+        """Time a few passes, keep the fitted costs for later runs, and return them."""
+        seconds = [
+            min(self._time_pass(new, keys) for _ in range(_REPEATS)) for new, keys in _SHAPES
+        ]
+        cost = fit_cost(_SHAPES, np.array(seconds))
+        _write_cost(self._file, cost)
+        return cost
+
+
+def timed(run: Callable[[], object]) -> float:
+    """Return the seconds that one call takes."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def _read_cost(path: Path) -> CostModel | None:
+    try:
+        data = json.loads(path.read_text())
+        return CostModel(**{key: float(value) for key, value in data.items()})
+    except (OSError, ValueError, TypeError):
+        return None  # never measured, or not readable: costs are a convenience, not a result
+
+
+def _write_cost(path: Path, cost: CostModel) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(cost)))
+    except OSError:
+        return  # a read-only home folder costs a measurement next time, nothing more

@@ -1,0 +1,617 @@
+"""Causal models of the transformers library: scores, hidden states, heads and gradients. Nats."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from likely.core.model import Capability, Method, ModelInfo, Sink, Work
+from likely.core.plan import CostModel, Pass, Plan, make_plan
+from likely.core.trie import build_trie
+from likely.errors import CapabilityError, InputError, MissingExtraError, StoreError
+from likely.models.hf_tokenizer import HfTokenizer
+from likely.models.planning import Footprint, Planner, timed
+
+try:
+    import torch
+    import transformers
+except ImportError as error:
+    raise MissingExtraError(
+        "this model needs torch and transformers: pip install 'likely[hf]'"
+    ) from error
+
+from likely.models.fingerprint import weights_fingerprint
+from likely.models.passes import AttentionLayout, PassRunner, log_softmax
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+T = TypeVar("T")
+
+_DTYPES = {
+    "float64": torch.float64,
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+_ROWS_AT_ONCE = 64  # next-token rows that are held at a time, fewer under a small budget
+_PROBE_TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3}
+_HALF_PROBE_TOLERANCE = 0.1  # mean nats over a row; a wrong mask is off by far more
+_ATTENTION = ("sdpa", "eager")
+_NORM_NAMES = ("norm", "ln_f", "final_layer_norm", "final_layernorm", "final_norm", "norm_f")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalNorm:
+    """The normalisation before the output layer.
+
+    Attributes:
+        kind: ``rms`` (no centring) or ``layer``.
+        weight: Shape ``(D,)``, the gain as it multiplies, or None.
+        bias: Shape ``(D,)``, or None.
+        epsilon: Added to the mean square (or variance).
+    """
+
+    kind: Literal["rms", "layer"]
+    weight: Float[np.ndarray, "D"] | None
+    bias: Float[np.ndarray, "D"] | None
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unembedding:
+    """The output layer.
+
+    Attributes:
+        weight: Shape ``(V, D)``, float32.
+        bias: Shape ``(V,)``, or None.
+        is_linear: Whether logits are exactly ``weight @ hidden + bias``; some models cap or scale.
+        is_tied: Whether the weight is also the input embedding.
+    """
+
+    weight: Float[np.ndarray, "V D"]
+    bias: Float[np.ndarray, "V"] | None
+    is_linear: bool
+    is_tied: bool
+
+
+class TransformersModel:
+    """A causal model of transformers, evaluated prefix by prefix and never twice.
+
+    The module given stays the caller's: its training flags are restored after each call, no hook
+    stays on it, and its weights are never changed.
+
+    Args:
+        module: A causal language model (its ``forward`` gives logits).
+        tokenizer: A fast tokenizer, or an `HfTokenizer`.
+        name: Shown in results.
+
+    Raises:
+        CapabilityError: The model is no causal language model that can be evaluated here.
+    """
+
+    def __init__(
+        self,
+        module: "PreTrainedModel",
+        tokenizer: "PreTrainedTokenizerFast | HfTokenizer",
+        *,
+        name: str = "transformers",
+    ) -> None:
+        self.module = module
+        self._tokenizer = (
+            tokenizer if isinstance(tokenizer, HfTokenizer) else HfTokenizer(tokenizer)
+        )
+        self._head = module.get_output_embeddings()
+        if self._head is None or not hasattr(module, module.base_model_prefix):
+            raise CapabilityError(
+                f"{name!r} ({type(module).__name__}) has no language model head; "
+                "load a causal model"
+            )
+        self._backbone = getattr(module, module.base_model_prefix)
+        config = module.config.get_text_config()
+        self._runner = PassRunner(
+            self._backbone, n_layers=config.num_hidden_layers, layout=_layout(module)
+        )
+        self._final_norm = _find_final_norm(self._backbone)
+        with self._inference():
+            self._is_linear = self._head_is_linear()
+            methods = self._probe_methods()
+        self._info = self._describe(name, methods)
+        self._planner = Planner(
+            f"{self._info.identity} {self._runner.device} {torch.get_num_threads()}",
+            _footprint(module),
+            methods=methods,
+            time_pass=self._time_pass,
+        )
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._info
+
+    @property
+    def tokenizer(self) -> HfTokenizer:
+        return self._tokenizer
+
+    def evaluate(self, work: Work, sink: Sink) -> None:
+        wanted = np.union1d(np.union1d(work.row_nodes, work.pair_nodes), work.hidden_nodes)
+        plan = self._planner.plan(work.trie, work.settings)
+        with self._inference(), self._watch_norm(work) as before_norm:
+            start = time.perf_counter()
+            for step, nodes, states in self._runner.iter_hidden(plan, work.trie, wanted):
+                self._give_hidden(work, sink, step, nodes, before_norm.get("states", states))
+                self._give_scores(work, sink, nodes, states)
+                now = time.perf_counter()
+                sink.spend(tokens=step.n_tokens, calls=1, seconds=now - start)
+                start = now
+
+    def unembedding(self) -> Unembedding:
+        """Return the output layer as arrays."""
+        bias = getattr(self._head, "bias", None)
+        embedding = self.module.get_input_embeddings().weight
+        return Unembedding(
+            weight=_array(self._head.weight),
+            bias=None if bias is None else _array(bias),
+            is_linear=self._is_linear,
+            is_tied=self._head.weight.data_ptr() == embedding.data_ptr(),
+        )
+
+    def input_embeddings(self) -> Float[np.ndarray, "V D"]:
+        """Return the input embedding of each id, float32, before any scaling by the model."""
+        return _array(self.module.get_input_embeddings().weight)
+
+    def final_norm(self) -> FinalNorm:
+        """Return the parameters of the normalisation before the output layer.
+
+        Raises:
+            CapabilityError: The model has none that can be found.
+        """
+        norm = self._final_norm
+        if norm is None:
+            raise CapabilityError(f"{self.info.name!r} has no final norm that can be found")
+        weight, bias = getattr(norm, "weight", None), getattr(norm, "bias", None)
+        epsilon = next(
+            (float(getattr(norm, a)) for a in ("variance_epsilon", "eps") if hasattr(norm, a)), 0.0
+        )
+        is_layer = isinstance(norm, torch.nn.LayerNorm)
+        gain = None if weight is None else _array(weight)
+        if gain is not None and not is_layer and self._adds_one_to_gain(norm, gain, epsilon):
+            gain = gain + 1.0
+        return FinalNorm(
+            kind="layer" if is_layer else "rms",
+            weight=gain,
+            bias=None if bias is None else _array(bias),
+            epsilon=epsilon,
+        )
+
+    def logits(
+        self,
+        *,
+        tokens: torch.Tensor | None = None,
+        embeddings: torch.Tensor | None = None,
+    ) -> Float[torch.Tensor, "B T V"]:
+        """Return logits of whole sequences with gradients, dropout off.
+
+        Args:
+            tokens: Shape ``(B, T)``, ids; or
+            embeddings: Shape ``(B, T, D)``, in place of the input embeddings of tokens.
+
+        Raises:
+            InputError: Both or neither are given.
+        """
+        if (tokens is None) == (embeddings is None):
+            raise InputError("the differentiable forward takes tokens or embeddings, one of them")
+        with self._evaluation_mode():
+            output = self.module(input_ids=tokens, inputs_embeds=embeddings, use_cache=False)
+        logits: torch.Tensor = output.logits
+        return logits
+
+    def _give_scores(
+        self, work: Work, sink: Sink, nodes: Int[np.ndarray, "n"], states: torch.Tensor
+    ) -> None:
+        is_scored = np.isin(nodes, work.row_nodes) | np.isin(nodes, work.pair_nodes)
+        places = np.flatnonzero(is_scored)
+        row_bytes = 20 * int(self._head.weight.shape[0])  # logits in fp32, twice in fp64
+        size = max(1, min(_ROWS_AT_ONCE, work.settings.memory // (4 * row_bytes)))
+        for start in range(0, len(places), size):
+            part = places[start : start + size]
+            log_probs = log_softmax(self._logits(states[torch.from_numpy(part)]))
+            self._give_chunk(work, sink, nodes[part], log_probs)
+
+    def _give_chunk(
+        self, work: Work, sink: Sink, nodes: Int[np.ndarray, "n"], log_probs: torch.Tensor
+    ) -> None:
+        first = np.searchsorted(work.pair_nodes, nodes)
+        last = np.searchsorted(work.pair_nodes, nodes + 1)
+        counts = last - first
+        if counts.sum():
+            index = np.concatenate([np.arange(a, b) for a, b in zip(first, last, strict=True)])
+            rows = torch.from_numpy(np.repeat(np.arange(len(nodes)), counts)).to(log_probs.device)
+            targets = torch.from_numpy(work.pair_targets[index]).to(log_probs.device)
+            sink.put_pairs(index, log_probs[rows, targets].cpu().numpy())
+        is_row = np.isin(nodes, work.row_nodes)
+        if is_row.any():
+            whole = log_probs[torch.from_numpy(is_row).to(log_probs.device)]
+            sink.put_rows(nodes[is_row], whole.cpu().numpy())
+
+    def _give_hidden(
+        self,
+        work: Work,
+        sink: Sink,
+        step: Pass,
+        nodes: Int[np.ndarray, "n"],
+        states: torch.Tensor,
+    ) -> None:
+        chosen = np.flatnonzero(np.isin(nodes, work.hidden_nodes))
+        if not len(chosen):
+            return
+        if states.ndim == 3:  # the whole pass, as the final norm saw it
+            rows, columns = np.nonzero(np.isin(step.nodes, nodes))
+            _, first = np.unique(step.nodes[rows, columns], return_index=True)
+            states = states[torch.from_numpy(rows[first]), torch.from_numpy(columns[first])]
+        vectors = states[torch.from_numpy(chosen)].to(torch.float32).cpu().numpy()
+        sink.put_hidden(nodes[chosen], vectors)
+
+    def _logits(self, states: torch.Tensor) -> torch.Tensor:
+        if self._is_linear:
+            logits: torch.Tensor = self._head(states)
+            return logits
+        return self._whole_head(states)
+
+    def _whole_head(self, states: torch.Tensor) -> torch.Tensor:
+        """Return logits by the model's own forward, with the backbone standing aside.
+
+        Caps and scales of logits live in that forward under many names; this takes them all.
+        """
+        name = self.module.base_model_prefix
+        setattr(self.module, name, _Given(states[None]))
+        try:
+            ids = torch.zeros((1, len(states)), dtype=torch.long, device=states.device)
+            logits: torch.Tensor = self.module(input_ids=ids, use_cache=False).logits[0]
+        finally:
+            setattr(self.module, name, self._backbone)
+        return logits
+
+    def _head_is_linear(self) -> bool:
+        """Return whether the output layer alone gives the model's logits."""
+        ids = torch.arange(8, device=self._runner.device)[None] % self._head.weight.shape[0]
+        whole = self.module(input_ids=ids, use_cache=False).logits[0, -1]
+        states = self._backbone(input_ids=ids, use_cache=False).last_hidden_state[0, -1]
+        return bool(torch.allclose(whole, self._head(states), rtol=1e-3, atol=1e-3))
+
+    def _probe_methods(self) -> frozenset[Method]:
+        """Return which fast paths reproduce the plain forward on a small branching trie."""
+        rng = np.random.default_rng(0)
+        stem = rng.integers(0, self._head.weight.shape[0], 12).tolist()
+        trie, _ = build_trie([stem, [*stem[:5], *stem[2:6]], stem[4:8], [*stem[:9], stem[0]]])
+        wanted = trie.leaves()
+        limit = _PROBE_TOLERANCE.get(self._runner.dtype, _HALF_PROBE_TOLERANCE)
+
+        def rows(method: Method) -> torch.Tensor:
+            plan = make_plan(trie, method=method, row_tokens=8, batch_rows=4)
+            found: dict[int, torch.Tensor] = {}
+            for _, nodes, states in self._runner.iter_hidden(plan, trie, wanted):
+                found |= zip(nodes.tolist(), log_softmax(self._logits(states)), strict=True)
+            return torch.stack([found[node] for node in wanted.tolist()])
+
+        reference = rows("full")
+        good: set[Method] = {"full"}
+        for method in ("tree", "cache"):
+            try:
+                gap = (rows(method) - reference).abs().mean(dim=1).max()
+            except (ValueError, TypeError, KeyError, AttributeError, RuntimeError, IndexError):
+                continue  # an architecture without K/V in attention layers, or without 4-D masks
+            if float(gap) <= limit:
+                good.add(method)
+        return frozenset(good)
+
+    def _time_pass(self, n_new: int, n_keys: int) -> float:
+        past = np.arange(n_keys - n_new)
+        trie, _ = build_trie([[0] * n_keys])
+        nothing = np.empty((1, 0), dtype=np.int64)
+        store = Pass(
+            nodes=past[None], past_slots=nothing, past_nodes=nothing,
+            kept_places=np.stack([np.zeros_like(past), past]), kept_slots=past,
+        )  # fmt: skip
+        main = Pass(
+            nodes=np.arange(len(past), n_keys)[None], past_slots=past[None],
+            past_nodes=past[None], kept_places=np.empty((2, 0), dtype=np.int64),
+            kept_slots=np.empty(0, dtype=np.int64),
+        )  # fmt: skip
+        passes = (store, main) if len(past) else (main,)
+        plan = Plan(passes=passes, n_slots=len(past), method="tree")
+        with self._inference():
+            run = self._runner.iter_hidden(plan, trie, np.array([n_keys - 1]))
+            if len(past):
+                next(run)
+            return timed(lambda: next(run))
+
+    def _adds_one_to_gain(
+        self, norm: torch.nn.Module, gain: Float[np.ndarray, "D"], epsilon: float
+    ) -> bool:
+        """Return whether this RMS norm multiplies by one plus its weight, as Gemma's does."""
+        state = torch.linspace(-1.0, 2.0, len(gain), device=self._runner.device)
+        with self._inference():
+            seen = norm(state[None].to(self._runner.dtype))[0].float().cpu().numpy()
+        plain = state.cpu().numpy()
+        unit = plain / np.sqrt(np.mean(plain**2) + epsilon)
+        gap_as_is = np.abs(seen - unit * gain).max()
+        return bool(np.abs(seen - unit * (gain + 1.0)).max() < gap_as_is)
+
+    def _describe(self, name: str, methods: frozenset[Method]) -> ModelInfo:
+        config = self.module.config
+        text = config.get_text_config()
+        tok = self._tokenizer
+        has = {
+            Capability.CONTINUATION,
+            Capability.NEXT_TOKEN,
+            Capability.TOP_TOKENS,
+            Capability.HIDDEN_STATES,
+            Capability.UNEMBEDDING,
+            Capability.INPUT_EMBEDDINGS,
+            Capability.GRADIENTS,
+        }
+        has |= {Capability.SHARED_PREFIX} if "tree" in methods else set()
+        has |= {Capability.FINAL_NORM} if self._final_norm is not None else set()
+        has |= {Capability.CHAT} if tok.has_chat_template else set()
+        attention = str(config._attn_implementation)
+        settings = {k: v for k, v in config.to_dict().items() if not k.startswith("_")}
+        settings.pop("transformers_version", None)
+        return ModelInfo(
+            name=name,
+            fingerprint=weights_fingerprint(
+                self.module.state_dict(), repr(sorted(settings.items(), key=lambda kv: kv[0])),
+                tok.inner.backend_tokenizer.to_str(),
+            ),
+            n_vocab=int(self._head.weight.shape[0]),
+            n_tokens=min(tok.n_tokens, int(self._head.weight.shape[0])),
+            max_tokens=getattr(text, "max_position_embeddings", None),
+            dtype=str(self._runner.dtype).removeprefix("torch."),
+            device=str(self._runner.device),
+            backend=" ".join(
+                ("transformers", transformers.__version__, "torch", torch.__version__, attention)
+            ),
+            bos_id=tok.bos_id,
+            eos_id=tok.eos_id,
+            adds_bos=tok.adds_bos,
+            capabilities=frozenset(has),
+            details={
+                "architecture": type(self.module).__name__,
+                "parameters": sum(p.numel() for p in self.module.parameters()),
+                "layers": text.num_hidden_layers,
+                "hidden size": text.hidden_size,
+                "methods": ", ".join(sorted(methods)),
+            },
+        )  # fmt: skip
+
+    @contextmanager
+    def _inference(self) -> Iterator[None]:
+        with self._evaluation_mode(), torch.inference_mode():
+            yield
+
+    @contextmanager
+    def _evaluation_mode(self) -> Iterator[None]:
+        """Turn dropout off, and put every training flag back as the caller had it."""
+        training = [part for part in self.module.modules() if part.training]
+        self.module.eval()
+        try:
+            yield
+        finally:
+            for part in training:
+                part.training = True
+
+    @contextmanager
+    def _watch_norm(self, work: Work) -> Iterator[dict[str, torch.Tensor]]:
+        """Catch what goes into the final norm, while hidden states before it are wanted."""
+        seen: dict[str, torch.Tensor] = {}
+        if not len(work.hidden_nodes) or work.hidden_norm == "after":
+            yield seen
+            return
+        if self._final_norm is None:
+            raise CapabilityError(f"{self.info.name!r} has no final norm that can be found")
+
+        def keep(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+            seen["states"] = inputs[0].detach()
+
+        handle = self._final_norm.register_forward_pre_hook(keep)
+        try:
+            yield seen
+        finally:
+            handle.remove()
+
+
+class _Given(torch.nn.Module):
+    """Stands in for a backbone and returns given hidden states."""
+
+    def __init__(self, states: torch.Tensor) -> None:
+        super().__init__()
+        self.states = states
+
+    def forward(self, *args: object, **kwargs: object) -> object:
+        from transformers.modeling_outputs import BaseModelOutputWithPast
+
+        return BaseModelOutputWithPast(last_hidden_state=self.states)
+
+
+def load_hf(rest: str, *, dtype: str, device: str, **options: object) -> TransformersModel:
+    """Return a causal model from a folder or a Hub id; a folder never opens a socket.
+
+    Args:
+        rest: Folder or Hub id.
+        dtype: Of the weights.
+        device: ``auto`` takes a GPU if there is one.
+        options: ``attention``: ``sdpa`` or ``eager``, by default the first that works;
+            ``revision`` on the Hub.
+
+    Raises:
+        InputError: An unknown dtype or option.
+        StoreError: A file is missing or damaged; the message names it.
+    """
+    _check_options(options, {"attention", "revision"})
+    extra = {"revision": options["revision"]} if "revision" in options else {}
+    return _load(rest, f"hf:{rest}", dtype, device, options.get("attention"), extra)
+
+
+def load_folder(
+    path: Path, name: str, *, dtype: str, device: str, **options: object
+) -> TransformersModel:
+    """Return the model of a folder under a name of its own; it never opens a socket."""
+    _check_options(options, {"attention"})
+    return _load(str(path), name, dtype, device, options.get("attention"), {})
+
+
+def load_gguf(rest: str, *, dtype: str, device: str, **options: object) -> TransformersModel:
+    """Return the causal model of a GGUF file, its weights dequantised.
+
+    Raises:
+        InputError: An unknown dtype or option.
+        StoreError: The file is missing or damaged.
+    """
+    _check_options(options, {"attention"})
+    path = Path(rest)
+    if not path.is_file():
+        raise StoreError(f"no GGUF file at {rest!r}; give the path of a .gguf file")
+    extra = {"gguf_file": path.name}
+    return _load(str(path.parent), f"gguf:{rest}", dtype, device, options.get("attention"), extra)
+
+
+def _load(
+    source: str,
+    name: str,
+    dtype: str,
+    device: str,
+    attention: object,
+    extra: Mapping[str, object],
+) -> TransformersModel:
+    if dtype not in _DTYPES:
+        raise InputError(f"dtype is one of {sorted(_DTYPES)}, got {dtype!r}")
+    if attention is not None and attention not in _ATTENTION:
+        raise InputError(f"attention is one of {list(_ATTENTION)}, got {attention!r}")
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    local = Path(source).is_dir()
+    common = {**extra, "local_files_only": local}
+    kinds = [str(attention)] if attention else list(_ATTENTION)
+    with _quiet():
+        tokenizer = _read(
+            lambda: transformers.AutoTokenizer.from_pretrained(source, **common), source
+        )
+        module = _read(lambda: _first_that_works(source, _DTYPES[dtype], kinds, common), source)
+        return TransformersModel(_to_device(module, device), tokenizer, name=name)
+
+
+def _first_that_works(
+    source: str, dtype: torch.dtype, kinds: list[str], common: Mapping[str, object]
+) -> "PreTrainedModel":
+    """Return the model with the first attention kind that its architecture has."""
+    for kind in kinds:
+        try:
+            module = transformers.AutoModelForCausalLM.from_pretrained(
+                source, dtype=dtype, attn_implementation=kind, **common
+            )
+            with torch.inference_mode():
+                module(input_ids=torch.zeros((1, 2), dtype=torch.long), use_cache=False)
+        except ValueError as error:
+            if kind == kinds[-1] or "attention" not in str(error):
+                raise
+        else:
+            return module
+    raise InputError("no attention kind was given")
+
+
+def _read(read: Callable[[], T], source: str) -> T:
+    """Return what ``read`` gives, with the library's many errors turned into one line of ours."""
+    from safetensors import SafetensorError
+
+    try:
+        return read()
+    except (OSError, ValueError, KeyError, SafetensorError, ImportError, RuntimeError) as error:
+        lines = [line for line in str(error).strip().splitlines() if line.strip()]
+        reason = lines[0] if lines else type(error).__name__
+        raise StoreError(
+            f"cannot load a causal language model from {source!r}: {reason}"
+        ) from error
+
+
+def _to_device(module: "PreTrainedModel", device: str) -> "PreTrainedModel":
+    try:
+        return module.eval().to(device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"cannot use the device {device!r}: {reason}") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library's own bars and notes off the screen; failures come as exceptions."""
+    from transformers.utils import logging
+
+    was_on = logging.is_progress_bar_enabled()
+    level = logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        with redirect_stderr(StringIO()):  # the GGUF reader has a bar that no switch turns off
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if was_on:
+            logging.enable_progress_bar()
+
+
+def _check_options(options: Mapping[str, object], known: set[str]) -> None:
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise InputError(f"unknown option {unknown[0]!r} for this model; known: {sorted(known)}")
+
+
+def _layout(module: "PreTrainedModel") -> AttentionLayout:
+    config = module.config.get_text_config()
+    types = set(getattr(config, "layer_types", None) or ())
+    window = getattr(config, "sliding_window", None)
+    if getattr(config, "use_sliding_window", True) is False:
+        window = None
+    return AttentionLayout(
+        is_eager=config._attn_implementation == "eager",
+        window=window,
+        is_mixed=bool(types) and types <= {"full_attention", "sliding_attention"},
+    )
+
+
+def _find_final_norm(backbone: torch.nn.Module) -> torch.nn.Module | None:
+    for part in (backbone, getattr(backbone, "decoder", None)):
+        for name in _NORM_NAMES:
+            found = getattr(part, name, None)
+            if isinstance(found, torch.nn.Module):
+                return found
+    return None
+
+
+def _footprint(module: "PreTrainedModel") -> Footprint:
+    config = module.config.get_text_config()
+    hidden, layers = config.hidden_size, config.num_hidden_layers
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    head_size = getattr(config, "head_dim", None) or hidden // config.num_attention_heads
+    inner = getattr(config, "intermediate_size", None) or 4 * hidden
+    size = next(module.parameters()).element_size()
+    n_weights = sum(p.numel() for p in module.parameters())
+    n_weights -= module.get_output_embeddings().weight.numel()
+    flop = 1e-11  # only ratios matter: any speed gives the same order of plans
+    return Footprint(
+        activations=size * (12 * hidden + 3 * inner),
+        keys_values=2 * layers * heads * head_size * size,
+        cost=CostModel(
+            per_call=40 * 2 * n_weights * flop,
+            per_token=2 * n_weights * flop,
+            per_pair=8 * layers * config.num_attention_heads * head_size * flop,
+        ),
+    )
+
+
+def _array(tensor: torch.Tensor) -> Float[np.ndarray, "..."]:
+    return tensor.detach().to(torch.float32).cpu().numpy().copy()
