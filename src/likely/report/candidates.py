@@ -66,7 +66,7 @@ class Expectation:
         rank: Its rank, 1 for the likeliest; None if a server did not tell enough.
         n_tied: How many other tokens have exactly its probability.
         candidates: Likeliest first.
-        n_others: How many tokens are not listed.
+        n_others: How many tokens are neither candidates nor came (for a server: are not candidates).
         log_mass_others: Log of their total probability, nats.
         entropy: Nats, or None if a server did not tell enough.
     """
@@ -94,7 +94,7 @@ class Expectation:
 
     @property
     def prob_others(self) -> float:
-        """Total probability of the tokens that are not listed."""
+        """Total probability of ``n_others``."""
         return math.exp(self.log_mass_others)
 
     def to_dict(self) -> dict[str, object]:
@@ -167,7 +167,7 @@ def from_row(text: TextScore, choice: Choice, row: NextToken, *, k: int) -> Expe
     own = float(row.log_probs[token])
     top = row.top(k)
     others = np.ones(len(row.log_probs), dtype=bool)
-    others[[t.token for t in top]] = False
+    others[[token, *(t.token for t in top)]] = False
     return Expectation(
         choice=choice,
         before=_before(text, choice),

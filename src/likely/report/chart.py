@@ -96,6 +96,23 @@ def round_step(top: float) -> float:
     return float(f"{best * power:.6g}")
 
 
+def spread(ticks: Sequence[Tick], *, least: float = 4.0) -> tuple[float, ...]:
+    """Return places in percent for the labels of ``ticks``, moved apart where they would overlap.
+
+    >>> at = [Tick(percent=p, value=0.0, label="") for p in (10.0, 11.0, 98.0, 99.0)]
+    >>> spread(at)
+    (10.0, 14.0, 95.5, 99.5)
+    """
+    places: list[float] = []
+    for tick in ticks:
+        places.append(max(tick.percent, places[-1] + least if places else 0.0))
+    limit = 99.5
+    for i in reversed(range(len(places))):
+        places[i] = min(places[i], limit)
+        limit = places[i] - least
+    return tuple(places)
+
+
 def stems(values: Sequence[float | None], frame: Frame) -> str:
     """Return the path of one upright line for each value; None leaves a gap."""
     return "".join(

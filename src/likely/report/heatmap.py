@@ -16,8 +16,9 @@ class Piece:
 
     Attributes:
         index: Its place in the text, from 0.
-        shown: The characters of the text that it shows; empty for the later tokens of one
-            character. All pieces together, and ``tail``, are the text.
+        lead: The spaces it begins with, if more follows; they are not shaded.
+        shown: The other characters of the text that it shows; empty for the later tokens of one
+            character. All pieces together, and the tail, are the text.
         token_text: The token's own text.
         surprisal_bits: None where it is not scored; a lower bound where ``is_bound``.
         entropy_bits: Of the distribution it came from, or None.
@@ -26,6 +27,7 @@ class Piece:
     """
 
     index: int
+    lead: str
     shown: str
     token_text: str
     surprisal_bits: float | None
@@ -48,12 +50,15 @@ def cut_pieces(text: TextScore) -> tuple[tuple[Piece, ...], str]:
     pieces = []
     done = 0
     for i, (_, stop) in enumerate(text.spans):
+        shown = text.text[done:stop]
+        body = shown.lstrip(" ") or shown
         surprisal = surprisal_bits(text.token_log_probs[i])
         entropy = None if text.entropies is None else text.entropies[i]
         pieces.append(
             Piece(
                 index=i,
-                shown=text.text[done:stop],
+                lead=shown[: len(shown) - len(body)],
+                shown=body,
                 token_text=text.pieces[i],
                 surprisal_bits=surprisal,
                 entropy_bits=None if entropy is None else to_bits(entropy),

@@ -6,7 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from likely.core.jsonio import dumps
-from likely.report import display
+from likely.report import chart, display
 
 _UNSAFE_IN_SCRIPT = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
@@ -59,6 +59,7 @@ def _environment() -> Environment:
         "probability": display.probability,
         "magnitude": display.magnitude,
         "bits": display.to_bits,
+        "spread": chart.spread,
         "script_json": script_json,
     }
     return environment

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from markupsafe import Markup
 
@@ -51,6 +51,7 @@ class Section:
     cost: Cost = field(default_factory=Cost)
 
 
+@runtime_checkable
 class SectionMaker(Protocol):
     """What a registry entry is: an object that knows its place and builds its section."""
 
