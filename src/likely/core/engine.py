@@ -479,7 +479,7 @@ def _pack(answer: Answer | None) -> bytes:
     """Return shape, values and censoring of an answer as raw little-endian bytes."""
     if answer is None:
         raise InputError("only an answered request can be kept")
-    values = np.ascontiguousarray(answer.values, dtype="<f8")
+    values = np.asarray(answer.values, dtype="<f8")
     head = struct.pack("<BB", values.ndim, answer.censored is not None)
     shape = struct.pack(f"<{values.ndim}q", *values.shape)
     mask = b"" if answer.censored is None else answer.censored.astype("u1").tobytes()

@@ -15,7 +15,8 @@ from likely.core.estimate import Cost
 from likely.core.model import LanguageModel, Method, Settings, TopTokens, Work
 from likely.core.trie import PrefixTrie, build_trie
 
-_CUTS = 8  # places at which each text is cut: more cost calls and find the same faults
+_SHAPES = ((None, None), (6, 3))  # row tokens and rows: small ones make prefixes stored
+_CUTS = 4  # places at which each text is cut: more cost calls and find the same faults
 
 Ids = tuple[int, ...]
 LogProbs = Float[np.ndarray, "_"]
@@ -58,11 +59,13 @@ class Probe:
         self._table: tuple[Measured, Measured] | None = None
 
     def batch_size(self) -> Measured:
-        """Compare each sequence alone with calls of two, three and all sequences."""
+        """Compare each sequence alone with calls and batches of two, three and all sequences."""
         alone = self._alone(self.settings)
         sizes = sorted({2, 3, len(self.sequences)})
-        batched = [np.concatenate(self._chunks(self.sequences, size)) for size in sizes]
-        return compare([np.concatenate(alone)] * len(sizes), batched)
+        batched = [self._chunks(self.sequences, size) for size in sizes]
+        whole = replace(self.settings, method="full", row_tokens=None)
+        batched += [self._scores(self.sequences, replace(whole, batch_rows=n)) for n in sizes]
+        return compare(alone * len(batched), [values for part in batched for values in part])
 
     def batch_order(self) -> Measured:
         """Compare pairs of neighbours with pairs in another order and company."""
@@ -72,9 +75,17 @@ class Probe:
         return compare(forwards, backwards[-1:] + backwards[:-1])
 
     def method(self, method: Method) -> Measured:
-        """Compare a method of evaluation with the plain forward of whole sequences."""
-        wanted = self._scores(self.sequences, replace(self.settings, method="full"))
-        return compare(self._scores(self.sequences, replace(self.settings, method=method)), wanted)
+        """Compare a method, in batches of several shapes, with one plain forward a sequence."""
+        whole = replace(self.settings, method="full", row_tokens=None, batch_rows=1)
+        wanted = self._scores(self.sequences, whole)
+        found = [
+            self._scores(
+                self.sequences,
+                replace(self.settings, method=method, row_tokens=row_tokens, batch_rows=n_rows),
+            )
+            for row_tokens, n_rows in _SHAPES
+        ]
+        return compare([x for part in found for x in part], wanted * len(_SHAPES))
 
     def split(self) -> Measured:
         """Compare what follows each cut, scored in a call of its own, with the whole text."""
@@ -163,7 +174,8 @@ class _RowSink:
 
     def put_rows(self, nodes: Int[np.ndarray, "r"], log_probs: Float[np.ndarray, "r V"]) -> None:
         for node, row in zip(nodes, log_probs, strict=True):
-            self.log_z[node] = np.logaddexp.reduce(row)
+            with np.errstate(invalid="ignore"):
+                self.log_z[node] = np.logaddexp.reduce(row)
             here = np.flatnonzero(self.wanted[:, 0] == node)
             self.in_rows[here] = row[self.wanted[here, 1]]
 
