@@ -66,7 +66,8 @@ class Expectation:
         rank: Its rank, 1 for the likeliest; None if a server did not tell enough.
         n_tied: How many other tokens have exactly its probability.
         candidates: Likeliest first.
-        n_others: How many tokens are neither candidates nor came (for a server: are not candidates).
+        n_others: How many tokens are neither candidates nor came; those of a server's answer
+            that are no candidates.
         log_mass_others: Log of their total probability, nats.
         entropy: Nats, or None if a server did not tell enough.
     """
@@ -213,4 +214,7 @@ def from_top(text: TextScore, choice: Choice, top: TopTokens, *, n_vocab: int) -
 
 def _before(text: TextScore, choice: Choice) -> str:
     before = text.text[: text.spans[choice.index][0]]
-    return before if len(before) <= _BEFORE else "…" + before[-_BEFORE:]
+    if len(before) <= _BEFORE:
+        return before
+    end = before[-_BEFORE:]
+    return "…" + end[end.find(" ") + 1 :]

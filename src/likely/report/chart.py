@@ -96,12 +96,12 @@ def round_step(top: float) -> float:
     return float(f"{best * power:.6g}")
 
 
-def spread(ticks: Sequence[Tick], *, least: float = 4.0) -> tuple[float, ...]:
+def spread(ticks: Sequence[Tick], *, least: float = 3.5) -> tuple[float, ...]:
     """Return places in percent for the labels of ``ticks``, moved apart where they would overlap.
 
     >>> at = [Tick(percent=p, value=0.0, label="") for p in (10.0, 11.0, 98.0, 99.0)]
     >>> spread(at)
-    (10.0, 14.0, 95.5, 99.5)
+    (10.0, 13.5, 96.0, 99.5)
     """
     places: list[float] = []
     for tick in ticks:

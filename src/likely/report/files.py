@@ -1,6 +1,7 @@
 """Putting a finished page on the disk: all of it or nothing, and an error that says why."""
 
 import os
+import uuid
 from contextlib import suppress
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def write_atomically(path: str | Path, text: str) -> None:
 
 
 def _beside(target: Path) -> Path:
-    return target.with_name(f".{os.getpid()}.likely-draft")
+    return target.with_name(f".{uuid.uuid4().hex}.likely-draft")
 
 
 def _explain(path: str | Path, error: OSError) -> StoreError:
