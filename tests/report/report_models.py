@@ -77,7 +77,8 @@ class TopOnly(Changed):
         for node in np.union1d(work.pair_nodes, work.top_nodes):
             row = self.table.row(work.trie.prefix(int(node)))
             told = np.argsort(-row, kind="stable")[: self.k]
-            bound = float(np.log1p(-np.exp(row[told]).sum()))
+            mass = float(np.log1p(-np.exp(row[told]).sum()))
+            bound = min(mass, float(row[told[-1]]))
             index = np.flatnonzero(work.pair_nodes == node)
             targets = work.pair_targets[index]
             hidden = ~np.isin(targets, told)
@@ -85,14 +86,14 @@ class TopOnly(Changed):
             if len(index):
                 sink.put_pairs(index, values, hidden)
             if node in work.top_nodes:
-                sink.put_top(int(node), self.top(row, told[: work.top_k], bound))
+                sink.put_top(int(node), self.top(row, told[: work.top_k], bound, mass))
         sink.spend(tokens=len(work.trie), calls=1, seconds=0.0)
 
-    def top(self, row, told, bound):
+    def top(self, row, told, bound, mass):
         return TopTokens(
             tokens=tuple(int(i) for i in told),
             pieces=tuple(self.tokenizer.decode([int(i)]) for i in told),
             log_probs=tuple(float(x) for x in row[told]),
             log_prob_elsewhere=bound,
-            log_mass_elsewhere=bound,
+            log_mass_elsewhere=mass,
         )

@@ -173,6 +173,12 @@ def test_a_model_with_part_of_each_row_gives_bounds_and_says_what_is_missing(pas
     full = likely.surprisal(bigram_model(passage), passage)
     assert data["text"]["log_prob"] >= full.log_prob
     assert data["totals"]["gap"] is None
+    for position in data["positions"]:
+        is_ranked = position["reason"] != "not told, only bounded"
+        assert is_ranked == (not data["text"]["censored"][position["index"]])
+        assert is_ranked == (position["rank"] is not None) == (not position["is_bound"])
+    assert not all(position["rank"] for position in data["positions"])
+    assert "most surprising of those told" in text
 
 
 def test_a_model_that_scores_no_given_text_gets_a_notice(passage):

@@ -123,6 +123,9 @@ class Expectation:
 def choose_positions(text: TextScore, *, n_each: int) -> tuple[Choice, ...]:
     """Return the most surprising, the middle and the least surprising positions, in text order.
 
+    A token that a server told only a bound for has no place in that ranking; such tokens are
+    chosen apart, and the ranking then says that it is of those told.
+
     Args:
         text: A scored text; of one read in windows only the first window is looked at, so that
             what stood before a token is what the reader sees.
@@ -134,13 +137,16 @@ def choose_positions(text: TextScore, *, n_each: int) -> tuple[Choice, ...]:
         for i, log_prob in enumerate(text.token_log_probs)
         if log_prob is not None and (text.window is None or n_before + i <= text.window)
     ]
-    ranked = [i for _, i in sorted(known)]
+    bounded = [i for _, i in sorted(known) if text.censored[i]]
+    ranked = [i for _, i in sorted(known) if not text.censored[i]]
     half = max(1, n_each // 2)
     middle = max(0, (len(ranked) - half) // 2)
+    of_which = " of those told" if bounded else ""
     wanted = [
-        *((i, "most surprising") for i in ranked[:n_each]),
-        *((i, "middling") for i in ranked[middle : middle + half]),
+        *((i, "most surprising" + of_which) for i in ranked[:n_each]),
+        *((i, "middling" + of_which) for i in ranked[middle : middle + half]),
         *((i, "least surprising") for i in ranked[::-1][:half]),
+        *((i, "not told, only bounded") for i in bounded[:half]),
     ]
     reasons: dict[int, str] = {}
     for i, reason in wanted:

@@ -96,21 +96,24 @@ def round_step(top: float) -> float:
     return float(f"{best * power:.6g}")
 
 
-def spread(ticks: Sequence[Tick], *, least: float = 3.5) -> tuple[float, ...]:
+def spread(ticks: Sequence[Tick], *, least: float = 3.0) -> tuple[float, ...]:
     """Return places in percent for the labels of ``ticks``, moved apart where they would overlap.
 
-    >>> at = [Tick(percent=p, value=0.0, label="") for p in (10.0, 11.0, 98.0, 99.0)]
+    They are moved as little as least squares allows: an isotonic regression of the places, each
+    less its share of ``least``, by pooling neighbours.
+
+    >>> at = [Tick(percent=p, value=0.0, label="") for p in (10.0, 11.0, 60.0)]
     >>> spread(at)
-    (10.0, 13.5, 96.0, 99.5)
+    (9.0, 12.0, 60.0)
     """
-    places: list[float] = []
-    for tick in ticks:
-        places.append(max(tick.percent, places[-1] + least if places else 0.0))
-    limit = 99.5
-    for i in reversed(range(len(places))):
-        places[i] = min(places[i], limit)
-        limit = places[i] - least
-    return tuple(places)
+    pools: list[tuple[float, int]] = []
+    for i, tick in enumerate(ticks):
+        pools.append((tick.percent - i * least, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (one, n), (other, m) = pools[-2:]
+            pools[-2:] = [((one * n + other * m) / (n + m), n + m)]
+    bases = [base for base, n in pools for _ in range(n)]
+    return tuple(base + i * least for i, base in enumerate(bases))
 
 
 def stems(values: Sequence[float | None], frame: Frame) -> str:

@@ -1,5 +1,6 @@
 """How the model reads a text: surprisal, entropy, and what it expected. Unit: bits, from nats."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,7 @@ class Curves:
     Attributes:
         frame: Its box; values in bits.
         stems: One upright line a scored token, as high as its surprisal.
+        loose: The same for tokens of which only a bound is known, as high as the bound.
         cut: The same for tokens of probability 0, which are cut at the top.
         stair: Entropy, or an empty path where it is not known.
         marks: The chosen positions.
@@ -43,6 +45,7 @@ class Curves:
 
     frame: chart.Frame
     stems: str
+    loose: str
     cut: str
     stair: str
     marks: tuple[chart.Tick, ...]
@@ -143,11 +146,13 @@ def _draw(text: TextScore, choices: Sequence[Choice], *, n_vocab: int) -> Curves
     if text.entropies is not None:
         entropies = [None if h is None else to_bits(h) for h in text.entropies]
     frame = chart.Frame.around(heights, entropies)
-    impossible = [height if height == float("inf") else None for height in heights]
+    told = [None if bound else x for x, bound in zip(heights, text.censored, strict=True)]
+    bounds = [x if bound else None for x, bound in zip(heights, text.censored, strict=True)]
     return Curves(
         frame=frame,
-        stems=chart.stems([None if x == float("inf") else x for x in heights], frame),
-        cut=chart.stems(impossible, frame),
+        stems=chart.stems([None if x == math.inf else x for x in told], frame),
+        loose=chart.stems(bounds, frame),
+        cut=chart.stems([x if x == math.inf else None for x in told], frame),
         stair=chart.steps(entropies, frame),
         marks=tuple(
             chart.Tick(
