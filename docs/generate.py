@@ -22,18 +22,16 @@ Every command prints a table for a person, or with `--json` one strict JSON docu
 event has the log-probability `"-inf"`; what was not scored is `null`). Log-probabilities are in
 nats. `--out FILE` also writes the result; the path is tested before the work starts.
 
-| exit code | meaning |
-|---|---|
-| 0 | done |
-| 1 | failed: one line on stderr says what was needed, what came, and what to do; `--debug` shows the traceback. Also a self-check that did not pass |
-| 2 | usage: an unknown flag, or one that could not be read |
-| 130 | interrupted |
-| 141 | the reader of the output left, as `head` does |
+Exit codes:
 
-| environment | meaning |
-|---|---|
-| `LIKELY_CACHE` | folder of the score cache, which `score --items` and `report` use unless told `--no-cache` |
-| `LIKELY_MODELS` | folder of pulled models |
+- `0`: done.
+- `1`: failed. One line on stderr says what was needed, what came, and what to do; `--debug` shows
+  the traceback. A self-check that did not pass ends so too.
+- `2`: usage: a flag that is unknown, or that could not be read.
+- `130`: interrupted. `141`: the reader of the output left, as `head` does.
+
+Environment: `LIKELY_CACHE` names the folder of the score cache, which `score --items` and `report`
+use unless told `--no-cache`; `LIKELY_MODELS` names the folder of pulled models.
 """
 
 

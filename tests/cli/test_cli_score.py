@@ -151,3 +151,20 @@ def test_limit_0_shows_every_row(tmp_path, table):
     shown = run("score", table, "--items", items, "--limit", 0).stdout
     assert "more rows" not in shown
     assert shown.count("'B'") == 30
+
+
+def test_a_chat_scores_the_reply_and_keeps_its_opening_to_the_letter(toy_bpe_folder):
+    model = f"hf:{toy_bpe_folder}"
+    args = ("score", model, "--context", "hi", "--chat", "--system", "be kind")
+    [plain] = run_json(*args, "--continuation", "Answer")["scores"]
+    assert plain["context"] == "[system] be kind\n[user] hi\n[assistant] "
+    [opened] = run_json(*args, "--prefill", "wor  ", "--continuation", "ld")["scores"]
+    assert opened["context"].endswith("[assistant] wor  ")
+    assert "template_trims" in opened["flags"]
+
+
+def test_with_chat_a_context_of_ids_is_refused(tmp_path, toy_bpe_folder):
+    items = write_items(tmp_path / "items.jsonl", [([1, 2], [3])])
+    done = run("score", f"hf:{toy_bpe_folder}", "--items", items, "--chat")
+    assert done.exit_code == 1
+    assert "a context is a message, got ids" in done.stderr
