@@ -18,6 +18,10 @@ TRIMMING_TEMPLATE = (
 )
 """A chat template that trims what messages say, as many do."""
 
+INITIALIZER_RANGE = 0.1
+"""Of random weights: another first token moves rows 20 places on by 0.1 nats or more, while
+float32 rounding in any batch shape stays below 2e-6 (measured over 60 texts of 25 tokens)."""
+
 N_UNUSED = 5  # rows of the output layer that no token of the toy BPE uses
 
 
@@ -61,7 +65,7 @@ def random_gpt2(n_vocab, *, seed=0):
     return GPT2LMHeadModel(
         GPT2Config(
             vocab_size=n_vocab, n_positions=128, n_embd=32, n_layer=2, n_head=2,
-            initializer_range=0.3, resid_pdrop=0.5, embd_pdrop=0.5, attn_pdrop=0.5,
+            initializer_range=INITIALIZER_RANGE, resid_pdrop=0.5, embd_pdrop=0.5, attn_pdrop=0.5,
             bos_token_id=None, eos_token_id=None,
         )
     )  # fmt: skip
@@ -77,7 +81,7 @@ def random_window(n_vocab, *, seed=0):
         MistralConfig(
             vocab_size=n_vocab, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
             num_attention_heads=4, num_key_value_heads=2, sliding_window=16,
-            max_position_embeddings=256, initializer_range=0.3,
+            max_position_embeddings=256, initializer_range=INITIALIZER_RANGE,
             bos_token_id=None, eos_token_id=None,
         )
     )  # fmt: skip

@@ -159,6 +159,13 @@ class LeavesOut(Fake):
         sink.spend(tokens=len(work.trie), calls=1, seconds=0.0)
 
 
+class UnaskedHidden(Fake):
+    def evaluate(self, work, sink):
+        super().evaluate(work, sink)
+        if len(work.row_nodes):
+            sink.put_hidden(work.row_nodes, np.zeros((len(work.row_nodes), 2)))
+
+
 class OtherTokenizer:
     """The table's tokenizer with one method replaced."""
 
@@ -204,6 +211,7 @@ def test_a_sound_table_keeps_the_contract():
         (WindowsDoubled, "counted once"),
         (GivesNan, "finite numbers"),
         (LeavesOut, "finite numbers"),
+        (UnaskedHidden, "answers"),
     ],
 )
 def test_each_fault_breaks_its_law(fake, broken):

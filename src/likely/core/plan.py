@@ -113,19 +113,75 @@ class CostModel:
     per_token: float
     per_pair: float
 
-    def seconds(self, plan: Plan, trie: PrefixTrie) -> float:
-        """Return the predicted time of a plan."""
+    def seconds(self, shapes: Sequence[tuple[int, int, int]]) -> float:
+        """Return the predicted time of passes of (rows, new tokens, stored tokens) each."""
         total = 0.0
-        for p in plan.passes:
-            n_rows, n_new = p.nodes.shape
-            pairs = n_rows * n_new * (n_new + p.past_nodes.shape[1])
-            share = 0.5 if p.is_plain(trie) else 1.0
-            total += self.per_call + self.per_token * n_rows * n_new + self.per_pair * pairs * share
+        for n_rows, n_new, n_past in shapes:
+            pairs = n_rows * n_new * (n_new + n_past)
+            total += self.per_call + self.per_token * n_rows * n_new + self.per_pair * pairs
         return total
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """Rows in batches: enough to know what a plan would cost, at little cost itself.
+
+    Attributes:
+        trie: What is evaluated.
+        rows: In order of their first node.
+        batches: Places of the rows of each pass.
+        method: How the trie was cut.
+    """
+
+    trie: PrefixTrie
+    rows: tuple[Row, ...]
+    batches: tuple[tuple[int, ...], ...]
+    method: Method
+
+    @property
+    def shapes(self) -> list[tuple[int, int, int]]:
+        """(rows, new tokens, stored tokens) of each pass, padding included."""
+        return [
+            (
+                len(batch),
+                max(len(self.rows[i].nodes) for i in batch),
+                max(len(self.rows[i].past) for i in batch),
+            )
+            for batch in self.batches
+        ]
+
+    @property
+    def last_use(self) -> Int[np.ndarray, "N"]:
+        """For each node the last pass that attends to it from storage, or -1."""
+        last = np.full(len(self.trie), -1, dtype=np.int64)
+        for at, batch in enumerate(self.batches):
+            for i in batch:
+                last[self.rows[i].past] = at
+        return last
+
+    @property
+    def peak_slots(self) -> int:
+        """Most nodes whose keys and values are stored at once."""
+        last = self.last_use
+        change = np.zeros(len(self.batches) + 1, dtype=np.int64)
+        for at, batch in enumerate(self.batches):
+            for i in batch:
+                kept = last[self.rows[i].nodes]
+                kept = kept[kept > at]
+                change[at] += len(kept)
+                np.subtract.at(change, kept, 1)
+        return int(np.cumsum(change).max(initial=0))
+
+
 def make_plan(trie: PrefixTrie, *, method: Method, row_tokens: int, batch_rows: int) -> Plan:
-    """Return the passes that evaluate every node of ``trie``.
+    """Return the finished plan of one cut; see `draft_plan`."""
+    return finish_plan(
+        draft_plan(trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows)
+    )
+
+
+def draft_plan(trie: PrefixTrie, *, method: Method, row_tokens: int, batch_rows: int) -> Draft:
+    """Return rows in batches that evaluate every node of ``trie``.
 
     Args:
         trie: What to evaluate.
@@ -179,8 +235,39 @@ def _run_cuts(trie: PrefixTrie, row_tokens: int) -> list[int]:
     return starts
 
 
-def _schedule(trie: PrefixTrie, rows: Sequence[Row], batch_rows: int, method: Method) -> Plan:
-    """Return the plan: batches of rows whose past is stored, earliest rows first."""
+def finish_plan(draft: Draft) -> Plan:
+    """Return the passes of a draft, with a slot for each kept node, free after its last use."""
+    last_use = draft.last_use
+    used = np.flatnonzero(last_use >= 0)
+    by_end = used[np.argsort(last_use[used], kind="stable")]
+    slot_of = np.full(len(draft.trie), -1, dtype=np.int64)
+    free: list[int] = []
+    n_slots = 0
+    passes = []
+    for at, batch in enumerate(draft.batches):
+        nodes = _padded([draft.rows[i].nodes for i in batch])
+        past = _padded([draft.rows[i].past for i in batch])
+        past_slots = np.where(past >= 0, slot_of[past], -1)
+        ending = by_end[slice(*np.searchsorted(last_use[by_end], [at, at + 1]))]
+        free.extend(slot_of[ending].tolist())
+        rows, columns = np.nonzero((nodes >= 0) & (last_use[nodes] > at))
+        missing = max(0, len(rows) - len(free))
+        free.extend(range(n_slots, n_slots + missing))
+        n_slots += missing
+        free, taken = free[len(rows) :], free[: len(rows)]
+        slot_of[nodes[rows, columns]] = taken
+        passes.append(
+            Pass(
+                nodes=nodes, past_slots=past_slots, past_nodes=past,
+                kept_places=np.stack([rows, columns]).astype(np.int64),
+                kept_slots=np.array(taken, dtype=np.int64),
+            )
+        )  # fmt: skip
+    return Plan(passes=tuple(passes), n_slots=n_slots, method=draft.method)
+
+
+def _schedule(trie: PrefixTrie, rows: Sequence[Row], batch_rows: int, method: Method) -> Draft:
+    """Return batches of rows whose past is stored by then, earliest rows first."""
     owner = np.full(len(trie), -1, dtype=np.int64)
     if method != "full":
         for i, row in enumerate(rows):
@@ -192,7 +279,7 @@ def _schedule(trie: PrefixTrie, rows: Sequence[Row], batch_rows: int, method: Me
             waiting.setdefault(int(owner[row.past[-1]]), []).append(i)
         else:
             heapq.heappush(ready, i)
-    batches: list[list[int]] = []
+    batches: list[tuple[int, ...]] = []
     while ready:
         first = [heapq.heappop(ready) for _ in range(min(len(ready), _LOOKAHEAD * batch_rows))]
         first.sort(key=lambda i: (-len(rows[i].nodes) - len(rows[i].past), i))
@@ -202,55 +289,8 @@ def _schedule(trie: PrefixTrie, rows: Sequence[Row], batch_rows: int, method: Me
         for i in batch:
             for freed in waiting.pop(i, ()):
                 heapq.heappush(ready, freed)
-        batches.append(batch)
-    return _with_slots(rows, batches, method)
-
-
-def _with_slots(rows: Sequence[Row], batches: Sequence[Sequence[int]], method: Method) -> Plan:
-    """Return the plan with a slot for each kept node, free again after its last use."""
-    last_use: dict[int, int] = {}
-    for at, batch in enumerate(batches):
-        for i in batch:
-            for node in rows[i].past.tolist():
-                last_use[node] = at
-    expiring: dict[int, list[int]] = {}
-    for node, at in last_use.items():
-        expiring.setdefault(at, []).append(node)
-    slot_of: dict[int, int] = {}
-    free: list[int] = []
-    n_slots = 0
-    passes = []
-    for at, batch in enumerate(batches):
-        chosen = [rows[i] for i in batch]
-        nodes = _padded([row.nodes for row in chosen])
-        past_nodes = _padded([row.past for row in chosen])
-        past_slots = np.array(
-            [[slot_of.get(node, -1) for node in row] for row in past_nodes.tolist()],
-            dtype=np.int64,
-        ).reshape(past_nodes.shape)
-        for node in expiring.get(at, ()):
-            heapq.heappush(free, slot_of.pop(node))
-        kept = [
-            (b, t, node)
-            for b, row in enumerate(chosen)
-            for t, node in enumerate(row.nodes.tolist())
-            if last_use.get(node, -1) > at
-        ]
-        slots = []
-        for _, _, node in kept:
-            if not free:
-                heapq.heappush(free, n_slots)
-                n_slots += 1
-            slot_of[node] = heapq.heappop(free)
-            slots.append(slot_of[node])
-        places = np.array([[b, t] for b, t, _ in kept], dtype=np.int64).reshape(-1, 2).T
-        passes.append(
-            Pass(
-                nodes=nodes, past_slots=past_slots, past_nodes=past_nodes,
-                kept_places=places, kept_slots=np.array(slots, dtype=np.int64),
-            )
-        )  # fmt: skip
-    return Plan(passes=tuple(passes), n_slots=n_slots, method=method)
+        batches.append(tuple(batch))
+    return Draft(trie=trie, rows=tuple(rows), batches=tuple(batches), method=method)
 
 
 def _padded(rows: Sequence[Int[np.ndarray, "_"]]) -> Int[np.ndarray, "B n"]:

@@ -14,6 +14,7 @@ from likely.core.engine import Continuation, evaluate
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel, Method, Settings, TopTokens, Work
 from likely.core.trie import PrefixTrie, build_trie
+from likely.errors import ContractError
 
 _SHAPES = ((None, None), (6, 3))  # row tokens and rows: small ones make prefixes stored
 _CUTS = 4  # places at which each text is cut: more cost calls and find the same faults
@@ -180,10 +181,10 @@ class _RowSink:
             self.in_rows[here] = row[self.wanted[here, 1]]
 
     def put_hidden(self, nodes: Int[np.ndarray, "h"], vectors: Float[np.ndarray, "h D"]) -> None:
-        raise NotImplementedError("no hidden states are asked for")
+        raise ContractError("answers: hidden states came that nobody asked for")
 
     def put_top(self, node: int, top: TopTokens) -> None:
-        raise NotImplementedError("no top tokens are asked for")
+        raise ContractError("answers: top tokens came that nobody asked for")
 
     def spend(self, *, tokens: int, calls: int, seconds: float) -> None:
         spent = Cost(token_evaluations=tokens, model_calls=calls, seconds=seconds)

@@ -11,11 +11,12 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from likely.core.model import Method, Settings
-from likely.core.plan import CostModel, Plan, fit_cost, make_plan
+from likely.core.plan import CostModel, Draft, Plan, draft_plan, finish_plan, fit_cost, make_plan
 from likely.core.trie import PrefixTrie
 
 _ROW_TOKENS = (64, 128, 256, 512, 1024)
 _PASS_TOKENS = (256, 512, 1024, 2048)
+_MASK_CELLS = 1 << 19  # rows are narrower over a long past, so that masks and copies stay small
 _WORTH_MEASURING = 8192  # nodes: below this, measuring costs more than it can save
 _SHAPES = ((32, 32), (256, 256), (256, 1024), (512, 512))  # (new tokens, keys) that are timed
 _REPEATS = 2
@@ -75,13 +76,15 @@ class Planner:
                 batch_rows=settings.batch_rows or 1,
             )
         cost = self._current_cost(trie)
-        plans = [
-            make_plan(trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows)
+        drafts = [
+            draft_plan(trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows)
             for method in methods
             for row_tokens, batch_rows in self._shapes(trie, method, settings)
         ]
-        fitting = [p for p in plans if self._fits(p, settings)] or plans[:1]
-        return min(fitting, key=lambda p: cost.seconds(p, trie))
+        drafts.sort(key=lambda draft: cost.seconds(draft.shapes))
+        fitting = (draft for draft in drafts if self._fits(draft, settings))
+        leanest = min(drafts, key=lambda draft: max(n * t for n, t, _ in draft.shapes))
+        return finish_plan(next(fitting, leanest))
 
     def _allowed(self, settings: Settings) -> tuple[Method, ...]:
         if settings.method != "auto":
@@ -98,7 +101,8 @@ class Planner:
         if method == "full":
             sizes = [max(1, tokens // longest) for tokens in _PASS_TOKENS if tokens <= budget]
             return [(longest, rows) for rows in sorted({1, *sizes})]
-        widths = [w for w in _ROW_TOKENS if w <= max(_ROW_TOKENS[0], budget)]
+        widest = min(budget, _MASK_CELLS // (longest + _ROW_TOKENS[0]))
+        widths = [w for w in _ROW_TOKENS if w <= max(_ROW_TOKENS[0], widest)]
         useful = [w for w in widths if w < len(trie)] + [w for w in widths if w >= len(trie)][:1]
         shapes = {(w, 1) for w in useful}
         shapes |= {
@@ -109,8 +113,8 @@ class Planner:
         }
         return sorted(shapes)
 
-    def _fits(self, plan: Plan, settings: Settings) -> bool:
-        return plan.n_slots * self.footprint.keys_values <= settings.memory * (1 - _RESERVE)
+    def _fits(self, draft: Draft, settings: Settings) -> bool:
+        return draft.peak_slots * self.footprint.keys_values <= settings.memory * (1 - _RESERVE)
 
     def _current_cost(self, trie: PrefixTrie) -> CostModel:
         if self._cost is not None:
