@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import pytest
 from page_parts import Page
@@ -226,3 +227,14 @@ def test_meter_sees_the_tokens_of_the_reading():
     meter = Count()
     made = report.build(bigram_model(load_passage("smoke").text), meter=meter, sections=["reading"])
     assert meter.expected == meter.done == made.cost.token_evaluations
+
+
+def test_the_section_of_the_docs_works_as_written():
+    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    names = {}
+    exec(blocks[-1], names)
+    page = Page(report.build(coin(), sections=[names["Hesitation"]()]).html)
+    text = " ".join("".join(texts) for tag, _, texts in page.elements if tag == "p")
+    assert "After “H” the model hesitates by 0.81 bits." in text
+    assert [cell for _, cell in page.with_class("num")][1:] == ["0.750", "0.250", "0.000"]

@@ -64,7 +64,7 @@ class Expectation:
         came: Text of the token that came.
         log_prob: Of that token, nats; an upper bound where ``choice.is_bound``.
         rank: Its rank, 1 for the likeliest; None if a server did not tell enough.
-        n_tied: How many other tokens have exactly its probability.
+        n_tied: How many other tokens (of those told, for a server) have exactly its probability.
         candidates: Likeliest first.
         n_others: How many tokens are neither candidates nor came; those of a server's answer
             that are no candidates.
@@ -200,17 +200,17 @@ def from_row(text: TextScore, choice: Choice, row: NextToken, *, k: int) -> Expe
 def from_top(text: TextScore, choice: Choice, top: TopTokens, *, n_vocab: int) -> Expectation:
     """Return the expectation at a position from the tokens that a server told."""
     token = text.tokens[choice.index]
-    ranks = [i for i, listed in enumerate(top.tokens, start=1) if listed == token]
+    listed = [x for i, x in zip(top.tokens, top.log_probs, strict=True) if i == token]
     return Expectation(
         choice=choice,
         before=_before(text, choice),
         came=text.pieces[choice.index],
         log_prob=choice.log_prob,
-        rank=ranks[0] if ranks else None,
-        n_tied=sum(x == top.log_probs[ranks[0] - 1] for x in top.log_probs) - 1 if ranks else 0,
+        rank=1 + sum(x > listed[0] for x in top.log_probs) if listed else None,
+        n_tied=sum(x == listed[0] for x in top.log_probs) - 1 if listed else 0,
         candidates=tuple(
-            Candidate(token=listed, piece=piece, log_prob=log_prob, came=listed == token)
-            for listed, piece, log_prob in zip(top.tokens, top.pieces, top.log_probs, strict=True)
+            Candidate(token=i, piece=piece, log_prob=log_prob, came=i == token)
+            for i, piece, log_prob in zip(top.tokens, top.pieces, top.log_probs, strict=True)
         ),
         n_others=n_vocab - len(top.tokens),
         log_mass_others=top.log_mass_elsewhere,
