@@ -45,6 +45,12 @@ def test_a_terminal_gets_one_bar_in_tokens_that_leaves_no_line(monkeypatch):
     assert "\n" not in terminal.getvalue()
 
 
+def test_the_bar_is_there_before_the_first_work(monkeypatch):
+    terminal = put_stderr(monkeypatch, Terminal())
+    with TokenMeter("scoring"):
+        assert "scoring:" in terminal.getvalue()
+
+
 def test_tokens_that_turn_out_not_to_be_needed_leave_the_total(monkeypatch):
     put_stderr(monkeypatch, Terminal())
     with TokenMeter("scoring") as meter:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class TokenMeter:
-    """A progress bar on stderr that appears with the first work.
+    """A progress bar on stderr, shown from the start of the ``with`` block to its end.
 
     Satisfies `likely.core.engine.Meter`.
 
@@ -45,6 +45,7 @@ class TokenMeter:
             self._bar = None
 
     def __enter__(self) -> "TokenMeter":
+        self._open()
         return self
 
     def __exit__(

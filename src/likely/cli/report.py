@@ -45,7 +45,7 @@ def report(making: Making, model: ModelChoice, output: Output) -> None:
     if path is not None and path.suffix == ".html":
         made.write(path)
     parts = {**made.to_dict(), "model": model_part(loaded)}
-    lines = [made.summary(), show_cost(made.cost), f"report: {path}"]
+    lines = [made.summary(), show_cost(made.cost)]
     deliver(
         Result(document=document("report", output, **parts), lines=lines),
         output, path, is_written=path is not None and path.suffix == ".html",
