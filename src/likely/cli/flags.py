@@ -92,14 +92,8 @@ def _parameters(group: type[Any]) -> list[inspect.Parameter]:
         inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=_default(field.default, field.default_factory),
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
             annotation=hints[field.name],
         )
         for field in fields(group)
     ]
-
-
-def _default(value: object, factory: object) -> object:
-    if value is not MISSING:
-        return value
-    return factory() if callable(factory) else inspect.Parameter.empty
