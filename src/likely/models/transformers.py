@@ -606,9 +606,9 @@ def _footprint(module: "PreTrainedModel") -> Footprint:
         activations=size * (12 * hidden + 3 * inner),
         keys_values=2 * layers * heads * head_size * size,
         cost=CostModel(
-            per_call=40 * 2 * n_weights * flop,
+            per_call=30 * 2 * n_weights * flop,
             per_token=2 * n_weights * flop,
-            per_pair=8 * layers * config.num_attention_heads * head_size * flop,
+            per_pair=5 * layers * config.num_attention_heads * head_size * flop,
         ),
     )
 
