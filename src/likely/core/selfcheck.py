@@ -20,7 +20,7 @@ from likely.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-LIMITS = {"float64": 1e-9, "float32": 1e-4, "float16": 0.05, "bfloat16": 0.25}
+LIMITS = {"float64": 1e-9, "float32": 1e-4, "float16": 0.05, "bfloat16": 0.5}
 """Largest difference that passes, nats a token, by dtype of the weights."""
 
 TEXTS = (
