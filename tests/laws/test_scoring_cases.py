@@ -249,6 +249,7 @@ def test_o18_an_open_reply_is_scored_exactly_as_given(reply):
     score = likely.score(model, [(prompt, "Paris")])[0]
     ids = [*score.context_tokens[1:], *score.tokens]
     assert model.tokenizer.decode(ids) == prompt.text + "Paris"
+    assert prompt.flags <= score.flags
 
 
 def test_o18_without_a_reply_the_template_opens_one():

@@ -25,7 +25,8 @@ class Score:
 
     Attributes:
         log_prob: Nats, the sum over the scored tokens, in float64. With the flag ``censored`` it
-            is an upper bound: some token lay outside what the server told.
+            is an upper bound: some token lay outside what the server told. With the flag
+            ``nothing_scored`` it is the empty sum and says nothing.
         tokens: Ids of the continuation exactly as scored.
         pieces: Their text.
         token_log_probs: Nats for each token; None where it is not scored (nothing stood before
@@ -128,7 +129,8 @@ class Scores(Sequence[Score]):
             sign = "<=" if any(score.censored) else ""
             flags = f"  [{', '.join(sorted(score.flags))}]" if score.flags else ""
             text = "".join(score.pieces)
-            lines.append(f"{sign}{score.log_prob:.4f} nats  {text!r}{flags}")
+            value = f"{sign}{score.log_prob:.4f} nats" if score.n_scored else "not scored"
+            lines.append(f"{value}  {text!r}{flags}")
         return "\n".join(lines)
 
 

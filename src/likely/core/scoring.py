@@ -29,6 +29,7 @@ from likely.core.text.encode import (
     Pair,
     encode_context,
     encode_pair,
+    encode_text,
     with_bos,
 )
 from likely.core.text.spans import char_spans
@@ -196,7 +197,7 @@ def surprisal(
         raise InputError("there is no text to read: got an empty string")
     if leading_space and not text[0].isspace():
         text = " " + text
-    encoding = model.tokenizer.encode(text)
+    encoding = encode_text(model, text)
     ids, flags = with_bos(model, encoding.tokens, bos=bos)
     n_added = len(ids) - len(encoding.tokens)
     windows, size = _windows(model, len(ids), window, stride)
@@ -261,6 +262,7 @@ def _score(model: LanguageModel, pair: Pair, answer: Answer | None) -> Score:
         mask = [bool(x) for x in answer.censored]
     flags = pair.flags
     flags |= {"first_token_not_scored"} if unscored else frozenset()
+    flags |= {"nothing_scored"} if not values else frozenset()
     flags |= {"censored"} if any(mask) else frozenset()
     return Score(
         log_prob=math.fsum(values) if np.isfinite(values).all() else -math.inf,

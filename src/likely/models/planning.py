@@ -104,6 +104,8 @@ class Planner:
         widest = min(budget, _MASK_CELLS // (longest + _ROW_TOKENS[0]))
         widths = [w for w in _ROW_TOKENS if w <= max(_ROW_TOKENS[0], widest)]
         useful = [w for w in widths if w < len(trie)] + [w for w in widths if w >= len(trie)][:1]
+        # Rows as long as the longest text: texts of one length then need neither mask nor padding.
+        useful += [longest] if longest <= widths[-1] else []
         shapes = {(w, 1) for w in useful}
         shapes |= {
             (w, tokens // w)

@@ -13,9 +13,13 @@ A context or continuation is text, a sequence of ids, or a rendered chat. The po
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from operator import index
+from typing import Literal, Protocol, SupportsIndex, TypeAlias, runtime_checkable
 
-from likely.core.model import LanguageModel
+import numpy as np
+from jaxtyping import Int
+
+from likely.core.model import Encoding, LanguageModel
 from likely.errors import InputError, LikelyWarning
 
 Bos = Literal["auto", "always", "never"]
@@ -32,7 +36,7 @@ class HasText(Protocol):
         ...
 
 
-Context: TypeAlias = str | Sequence[int] | HasText
+Context: TypeAlias = str | Sequence[SupportsIndex] | Int[np.ndarray, "_"] | HasText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +92,7 @@ def encode_pair(
     after = _as_text(continuation)
     if after is not None and leading_space and not after[:1].isspace():
         after = " " + after
-    if not (after if after is not None else continuation):
+    if after == "" or (after is None and not len(_own_ids(model, continuation))):
         raise InputError("a continuation needs at least one token, got an empty one")
     before = _as_text(context)
     if before is None or after is None:
@@ -181,15 +185,33 @@ def _as_text(context: Context) -> str | None:
     return context.text if isinstance(context, HasText) else None
 
 
+def encode_text(model: LanguageModel, text: str) -> Encoding:
+    """Return the model's own encoding of ``text``.
+
+    Raises:
+        InputError: The text holds half a surrogate pair, which no encoding has.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the text has half a surrogate pair, {text[error.start]!r} at character "
+            f"{error.start}; read the file as UTF-8"
+        ) from error
+    return model.tokenizer.encode(text)
+
+
 def _own_ids(model: LanguageModel, context: Context) -> tuple[int, ...]:
     """Return the ids of one part alone, with no special tokens added."""
     text = _as_text(context)
     if text is not None:
-        return model.tokenizer.encode(text).tokens if text else ()
+        return encode_text(model, text).tokens if text else ()
+    if isinstance(context, str | bytes | bytearray | HasText):
+        raise InputError(f"bytes are neither text nor ids, got {context!r}; decode them first")
     try:
-        ids = tuple(int(token) for token in context)  # type: ignore[union-attr]  # ids, by now
-    except (TypeError, ValueError) as error:
+        # operator.index and not int: an id of 1.5 is a mistake, not a 1
+        return tuple(index(token) for token in context)
+    except TypeError as error:
         raise InputError(
             f"a context or continuation is text or a sequence of ids, got {context!r}"
         ) from error
-    return ids
