@@ -29,7 +29,7 @@ def failing(monkeypatch):
     found = SelfCheck(
         model="x", dtype="float64", rows=rows, left_out=("row normaliser",), cost=likely.Cost()
     )
-    monkeypatch.setattr(command, "run_check", lambda model: found)
+    monkeypatch.setattr(command, "run_check", lambda model, meter: found)
 
 
 def test_a_model_that_moves_exits_1_and_names_the_law(table, failing):

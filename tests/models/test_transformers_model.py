@@ -165,6 +165,17 @@ def test_measured_costs_are_kept_for_the_next_planner(gpt2, tmp_path, monkeypatc
     assert len(calls) == n_calls
 
 
+def test_times_that_make_no_sense_together_are_not_believed(gpt2, tmp_path, monkeypatch):
+    monkeypatch.setattr("likely.models.planning.user_cache_path", lambda name: tmp_path / name)
+    footprint = gpt2._planner.footprint
+    busy = Planner(
+        "a model", footprint, methods=frozenset({"full"}),
+        time_pass=lambda new, keys: 4.0 if new == 32 else 1e-3 * new,
+    )  # fmt: skip
+    assert busy.measure() == footprint.cost
+    assert not list(tmp_path.rglob("*.json"))
+
+
 @pytest.mark.parametrize(
     ("spec", "options", "error", "words"),
     [

@@ -13,7 +13,7 @@ from likely.cli.deliver import (
 )
 from likely.cli.failures import FAILED
 from likely.cli.flags import ModelChoice, Output
-from likely.cli.progress import waiting
+from likely.cli.progress import TokenMeter
 from likely.cli.screen import Column, show_cost, table
 from likely.core.selfcheck import SelfCheck
 from likely.core.selfcheck import self_check as run_check
@@ -33,8 +33,8 @@ def self_check(model: ModelChoice, output: Output) -> None:
     """
     path = out_path(output, name=f"self-check {model.model}")
     loaded = load_model(model, output)
-    with waiting(f"checking {model.model}", quiet=output.quiet):
-        found = run_check(loaded)
+    with TokenMeter(f"checking {model.model}", quiet=output.quiet) as meter:
+        found = run_check(loaded, meter=meter)
     verdict = "passed" if found.passed else "FAILED"
     result = Result(
         document=document("self-check", output, **found.to_dict() | {"model": model_part(loaded)}),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from likely.core.engine import Continuation, evaluate
+from likely.core.engine import Continuation, Meter, evaluate
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel, Method, Settings, TopTokens, Work
 from likely.core.trie import PrefixTrie, build_trie
@@ -50,12 +50,21 @@ class Probe:
         model: Any model that gives continuations.
         sequences: Distinct ids, each at least two.
         settings: How to evaluate where nothing else is said.
+        meter: Is told of tokens as each comparison begins.
     """
 
-    def __init__(self, model: LanguageModel, sequences: Sequence[Ids], settings: Settings) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        sequences: Sequence[Ids],
+        settings: Settings,
+        *,
+        meter: Meter | None = None,
+    ) -> None:
         self.model = model
         self.sequences = tuple(sequences)
         self.settings = settings
+        self.meter = meter
         self.cost = Cost()
         self._table: tuple[Measured, Measured] | None = None
 
@@ -96,7 +105,7 @@ class Probe:
             cuts = np.unique(np.linspace(1, len(ids) - 1, num=min(_CUTS, len(ids) - 1)).astype(int))
             for cut in cuts.tolist():
                 asked = [Continuation(prefix=ids[:cut], target=ids[cut:])]
-                answers = evaluate(self.model, asked, settings=self.settings)
+                answers = evaluate(self.model, asked, settings=self.settings, meter=self.meter)
                 self.cost = self.cost + answers.cost
                 wholes.append(whole[cut - 1 :])
                 tails.append(answers[0].values)
@@ -130,7 +139,7 @@ class Probe:
 
     def _scores(self, sequences: Sequence[Ids], settings: Settings) -> list[LogProbs]:
         asked = [Continuation(prefix=ids[:1], target=ids[1:]) for ids in sequences]
-        answers = evaluate(self.model, asked, settings=settings)
+        answers = evaluate(self.model, asked, settings=settings, meter=self.meter)
         self.cost = self.cost + answers.cost
         return [answer.values for answer in answers.answers]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from likely.core.engine import ROW_TOLERANCE
+from likely.core.engine import ROW_TOLERANCE, Meter
 from likely.core.estimate import Cost
 from likely.core.jsonio import dumps
 from likely.core.model import Capability, LanguageModel, Settings, require
@@ -193,6 +193,7 @@ def self_check(
     texts: Sequence[str] | None = None,
     settings: Settings | None = None,
     tolerance: float | None = None,
+    meter: Meter | None = None,
 ) -> SelfCheck:
     """Return how far the model's numbers move with batch, order, cache and split.
 
@@ -204,6 +205,7 @@ def self_check(
         settings: How to evaluate; ``method`` and ``deterministic`` are varied by the check.
         tolerance: The limit in nats a token; by default `LIMITS` of the dtype. The row normaliser
             keeps the limit of the engine, and deterministic mode 0.
+        meter: A progress meter; its total grows as each comparison begins.
 
     Raises:
         CapabilityError: The model gives no continuation scores.
@@ -216,7 +218,7 @@ def self_check(
     True
     """
     require(model, Capability.CONTINUATION)
-    probe = Probe(model, check_sequences(model, texts), settings or Settings())
+    probe = Probe(model, check_sequences(model, texts), settings or Settings(), meter=meter)
     has = model.info.capabilities
     rows = tuple(_row(law, probe, tolerance) for law in _LAWS if law.needs in has)
     return SelfCheck(

@@ -15,10 +15,10 @@ class SelfCheckSection:
     """The table of self-checks.
 
     Attributes:
-        check: From a model to its checks.
+        check: From a model to its checks; takes a ``meter``.
     """
 
-    check: Callable[[LanguageModel], SelfCheck] = self_check
+    check: Callable[..., SelfCheck] = self_check
     name: str = "self-check"
     title: str = "Do the numbers depend on how they are computed?"
     order: int = 20
@@ -26,7 +26,7 @@ class SelfCheckSection:
     def build(self, model: LanguageModel, job: Job) -> Section:
         """Return the section; a model that cannot be checked gets a notice."""
         try:
-            checks = self.check(model)
+            checks = self.check(model, meter=job.meter)
         except (CapabilityError, InputError) as error:
             problem = str(error)
             body = render("selfcheck.html", checks=None, n_failed=0, problem=problem)
