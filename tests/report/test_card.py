@@ -98,7 +98,7 @@ def checks_of(*differences):
 
 
 def test_self_check_shows_each_row_with_its_limit_and_passes_on_its_cost():
-    text, page, made = self_check(lambda _: checks_of(3.1e-7, 0.0))
+    text, page, made = self_check(lambda _, meter: checks_of(3.1e-7, 0.0))
     assert "All 2 checks passed" in text
     assert "3.1 × 10⁻⁷" in text
     assert "1.0 × 10⁻⁴" in text
@@ -110,7 +110,7 @@ def test_self_check_shows_each_row_with_its_limit_and_passes_on_its_cost():
 
 
 def test_a_failed_check_is_said_in_words_and_never_by_colour_alone():
-    text, page, _ = self_check(lambda _: checks_of(0.0, 0.5, math.inf))
+    text, page, _ = self_check(lambda _, meter: checks_of(0.0, 0.5, math.inf))
     assert "2 of 3 checks failed" in text
     assert text.count("✗ failed") == 2
     assert "∞" in text
@@ -118,7 +118,7 @@ def test_a_failed_check_is_said_in_words_and_never_by_colour_alone():
 
 
 def test_a_model_that_cannot_be_checked_gets_a_notice():
-    def refuse(_):
+    def refuse(_, *, meter):
         raise CapabilityError("no <continuations>")
 
     text, page, _ = self_check(refuse)
