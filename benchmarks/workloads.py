@@ -4,6 +4,9 @@ import random
 from itertools import permutations
 from pathlib import Path
 
+from likely.core.model import LanguageModel
+from likely.core.text.encode import encode_pair
+
 Pairs = list[tuple[str, str]]
 
 
@@ -35,16 +38,15 @@ def surface_forms() -> Pairs:
     return pairs
 
 
-def unrelated(model: object, n: int = 200, seed: int = 0) -> Pairs:
+def unrelated(model: LanguageModel, n: int = 200, seed: int = 0) -> Pairs:
     """Return prompts of 20 to 200 tokens from a public-domain text, each with 1 to 8 tokens on.
 
     The text is the Declaration of Independence (United States, 1776).
 
-    Cut points are those of the model's own tokens, so that both sides score the same ids.
+    Only cuts at which no token spans the join, so that both sides score the same ids.
     """
     text = Path(__file__).with_name("declaration.txt").read_text(encoding="utf-8")
-    tokenizer = model.tokenizer  # type: ignore[attr-defined]
-    spans = tokenizer.encode(text).byte_spans
+    spans = model.tokenizer.encode(text).byte_spans
     raw = text.encode()
     rng = random.Random(seed)
     pairs: Pairs = []
@@ -53,5 +55,8 @@ def unrelated(model: object, n: int = 200, seed: int = 0) -> Pairs:
         first = rng.randrange(len(spans) - length - extra)
         a, b = spans[first][0], spans[first + length][0]
         c = spans[first + length + extra][0]
-        pairs.append((raw[a:b].decode(), raw[b:c].decode()))
+        pair = (raw[a:b].decode(), raw[b:c].decode())
+        encoded = encode_pair(model, *pair)
+        if not encoded.flags and len(encoded.target) == extra:
+            pairs.append(pair)
     return pairs
