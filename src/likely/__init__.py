@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from likely._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from likely.core.answers import score_answers as score_answers
     from likely.core.cache import ScoreCache as ScoreCache
     from likely.core.choice import Choice as Choice
     from likely.core.choice import choose as choose
@@ -34,9 +35,12 @@ if TYPE_CHECKING:
     from likely.core.scoring import score as score
     from likely.core.scoring import surprisal as surprisal
     from likely.core.scoring import top_tokens as top_tokens
+    from likely.core.selfcheck import self_check as self_check
     from likely.core.streams import generator as generator
     from likely.core.text.chat import chat as chat
+    from likely.core.text.surfaces import surfaces as surfaces
     from likely.errors import CapabilityError as CapabilityError
+    from likely.errors import ContractError as ContractError
     from likely.errors import InputError as InputError
     from likely.errors import LikelyError as LikelyError
     from likely.errors import LikelyWarning as LikelyWarning
@@ -50,16 +54,20 @@ if TYPE_CHECKING:
     from likely.models.table import TableModel as TableModel
 
 _HOMES = {
+    "likely.core.answers": ["score_answers"],
     "likely.core.cache": ["ScoreCache"],
     "likely.core.choice": ["Choice", "choose"],
     "likely.core.estimate": ["Cost", "Estimate"],
     "likely.core.model": ["Capability", "LanguageModel", "ModelInfo", "Settings"],
     "likely.core.results": ["NextToken", "Score", "Scores", "TextScore"],
     "likely.core.scoring": ["next_token", "next_tokens", "score", "surprisal", "top_tokens"],
+    "likely.core.selfcheck": ["self_check"],
     "likely.core.streams": ["generator"],
     "likely.core.text.chat": ["chat"],
+    "likely.core.text.surfaces": ["surfaces"],
     "likely.errors": [
         "CapabilityError",
+        "ContractError",
         "InputError",
         "LikelyError",
         "LikelyWarning",

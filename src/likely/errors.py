@@ -6,6 +6,7 @@ LikelyError
 │   ├── ShapeError                   wrong shape or dtype
 │   └── UnknownNameError             no such model, study, section or data set
 ├── CapabilityError                  the model cannot give what was asked
+├── ContractError                    an adapter breaks a law that every model must keep
 ├── NumericalError (ArithmeticError) NaN, lost normalisation, no convergence
 ├── MissingExtraError (ImportError)  names the exact `pip install likely[...]`
 ├── ServerError                      a model server failed, hung or answered nonsense
@@ -47,6 +48,10 @@ class UnknownNameError(InputError):
 
 class CapabilityError(LikelyError):
     """The model cannot give what was asked."""
+
+
+class ContractError(LikelyError):
+    """An adapter breaks a law of the contract; the message begins with the law's name."""
 
 
 class NumericalError(LikelyError, ArithmeticError):

@@ -3,6 +3,7 @@
 import hashlib
 import sqlite3
 import struct
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -83,7 +84,8 @@ class ScoreCache:
                 self._db.executemany("INSERT OR IGNORE INTO scores VALUES (?, ?, ?)", rows)
                 self._db.execute("COMMIT")
             except sqlite3.Error:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:  # a full disk has rolled it back already
+                    self._db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
             raise self._explain(error) from error
@@ -113,13 +115,29 @@ class ScoreCache:
                 f"the score cache {self.path} has format {version}, this version of likely reads "
                 f"up to {_SCHEMA_VERSION}; upgrade likely or name another file"
             )
-        self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
+        if version == _SCHEMA_VERSION:
+            return
+        self._switch_to_wal()
+        self._db.execute("BEGIN IMMEDIATE")
         self._db.execute(
             "CREATE TABLE IF NOT EXISTS scores"
             " (key BLOB PRIMARY KEY, value BLOB NOT NULL, crc BLOB NOT NULL) WITHOUT ROWID"
         )
         self._db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
+        self._db.execute("COMMIT")
+
+    def _switch_to_wal(self) -> None:
+        """Turn on write-ahead logging; SQLite does not wait for its turn to do this by itself."""
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
 
     def _explain(self, error: Exception) -> StoreError:
         text = str(error)

@@ -45,10 +45,17 @@ def choose(options: Sequence[Score | float], *, tolerance: float = 0.0) -> Choic
         tolerance: Nats within which two scores count as equal.
 
     Raises:
-        InputError: No options.
+        InputError: No options, or one with tokens that are not scored, whose sum is of less than
+            the whole option.
     """
     if not options:
         raise InputError("there is nothing to choose from: got no options")
+    for i, option in enumerate(options):
+        if isinstance(option, Score) and option.n_scored < len(option.tokens):
+            raise InputError(
+                f"option {i}, {''.join(option.pieces)!r}, has tokens that are not scored, so its "
+                "sum is not its probability; give a context or bos='always'"
+            )
     bounds = [o.bounds if isinstance(o, Score) else (float(o), float(o)) for o in options]
     top = max(low for low, _ in bounds)
     exact = [low == high for low, high in bounds]

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -116,6 +116,7 @@ class Answers:
         return len(self.answers)
 
 
+@runtime_checkable
 class Store(Protocol):
     """A score cache: bytes by key, many at a time."""
 
@@ -128,6 +129,7 @@ class Store(Protocol):
         ...
 
 
+@runtime_checkable
 class Meter(Protocol):
     """A progress bar for a whole job, in tokens."""
 
@@ -477,7 +479,7 @@ def _pack(answer: Answer | None) -> bytes:
     """Return shape, values and censoring of an answer as raw little-endian bytes."""
     if answer is None:
         raise InputError("only an answered request can be kept")
-    values = np.ascontiguousarray(answer.values, dtype="<f8")
+    values = np.asarray(answer.values, dtype="<f8")
     head = struct.pack("<BB", values.ndim, answer.censored is not None)
     shape = struct.pack(f"<{values.ndim}q", *values.shape)
     mask = b"" if answer.censored is None else answer.censored.astype("u1").tobytes()

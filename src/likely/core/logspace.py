@@ -21,8 +21,8 @@ def logsumexp(log_weights: Float[np.ndarray, "..."], *, axis: int = -1) -> Float
     Raises:
         NumericalError: An entry is NaN or ``+inf``.
 
-    >>> logsumexp(np.log(np.array([0.25, 0.5]))).round(6)
-    array(-0.287682)
+    >>> logsumexp(np.log(np.array([[0.25, 0.5]]))).round(6)
+    array([-0.287682])
     """
     weights = np.asarray(log_weights, dtype=np.float64)
     if weights.shape[axis] == 0:

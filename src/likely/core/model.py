@@ -191,6 +191,7 @@ class TopTokens:
     log_mass_elsewhere: float
 
 
+@runtime_checkable
 class Sink(Protocol):
     """Where an adapter puts its numbers, in any order and in chunks of any size."""
 

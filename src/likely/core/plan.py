@@ -67,7 +67,7 @@ class Pass:
         depth = np.where(self.nodes >= 0, trie.depth[self.nodes], position + 1)
         return bool(np.all(depth == position + 1))
 
-    def mask(self, trie: PrefixTrie, *, window: int | None = None) -> Bool[np.ndarray, "B T P+T"]:
+    def mask(self, trie: PrefixTrie, *, window: int | None = None) -> Bool[np.ndarray, "B T K"]:
         """Return which stored and new places each new place attends to.
 
         Args:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -234,10 +235,11 @@ def _encode(
 ) -> Pair:
     try:
         context, continuation = pair
-        return encode_pair(
+        encoded = encode_pair(
             model, context, continuation,
             bos=bos, boundary=boundary, leading_space=leading_space,
         )  # fmt: skip
+        return replace(encoded, flags=encoded.flags | _chat_flags(context))
     except InputError as error:
         raise type(error)(f"pair {place}: {error}") from error
     except (TypeError, ValueError) as error:

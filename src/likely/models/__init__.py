@@ -1,12 +1,13 @@
 """Adapters: one file for each way to reach a model, found by the prefix of its spec."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from likely.core.model import LanguageModel
 from likely.core.registry import Registry
 from likely.errors import InputError, UnknownNameError
 
 
+@runtime_checkable
 class Loader(Protocol):
     """What a registry entry is: a function from the rest of a spec to a model."""
 

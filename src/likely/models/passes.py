@@ -171,4 +171,4 @@ class PassRunner:
 
 def log_softmax(logits: torch.Tensor) -> Float[torch.Tensor, "n V"]:
     """Return log-probabilities in float64, from logits upcast before anything else."""
-    return torch.log_softmax(logits.to(torch.float32).to(torch.float64), dim=-1)
+    return torch.log_softmax(logits.to(torch.float64), dim=-1)

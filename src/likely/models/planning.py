@@ -14,8 +14,8 @@ from likely.core.model import Method, Settings
 from likely.core.plan import CostModel, Draft, Plan, draft_plan, finish_plan, fit_cost, make_plan
 from likely.core.trie import PrefixTrie
 
-_ROW_TOKENS = (64, 128, 256, 512, 1024)
-_PASS_TOKENS = (256, 512, 1024, 2048)
+_ROW_TOKENS = (64, 128, 256, 384, 512, 1024)
+_PASS_TOKENS = (256, 384, 512, 1024, 2048)
 _MASK_CELLS = 1 << 19  # rows are narrower over a long past, so that masks and copies stay small
 _WORTH_MEASURING = 8192  # nodes: below this, measuring costs more than it can save
 _SHAPES = ((32, 32), (256, 256), (256, 1024), (512, 512))  # (new tokens, keys) that are timed

@@ -593,22 +593,24 @@ def _find_final_norm(backbone: torch.nn.Module) -> torch.nn.Module | None:
 
 
 def _footprint(module: "PreTrainedModel") -> Footprint:
+    """Return what a token takes, by arithmetic; state-space models have no heads to count."""
     config = module.config.get_text_config()
     hidden, layers = config.hidden_size, config.num_hidden_layers
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    head_size = getattr(config, "head_dim", None) or hidden // config.num_attention_heads
+    n_heads = getattr(config, "num_attention_heads", None) or 1
+    n_stored = getattr(config, "num_key_value_heads", None) or n_heads
+    head_size = getattr(config, "head_dim", None) or hidden // n_heads
     inner = getattr(config, "intermediate_size", None) or 4 * hidden
     size = next(module.parameters()).element_size()
     n_weights = sum(p.numel() for p in module.parameters())
     n_weights -= module.get_output_embeddings().weight.numel()
-    flop = 1e-11  # only ratios matter: any speed gives the same order of plans
+    flop = 1e-11  # seconds; only ratios matter: any speed gives the same order of plans
     return Footprint(
         activations=size * (12 * hidden + 3 * inner),
-        keys_values=2 * layers * heads * head_size * size,
+        keys_values=2 * layers * n_stored * head_size * size,
         cost=CostModel(
-            per_call=40 * 2 * n_weights * flop,
+            per_call=30 * 2 * n_weights * flop,
             per_token=2 * n_weights * flop,
-            per_pair=8 * layers * config.num_attention_heads * head_size * flop,
+            per_pair=5 * layers * n_heads * head_size * flop,
         ),
     )
 

@@ -1,0 +1,1 @@
+"""Runs: items from a file, a journal that survives a kill, results that anyone can recompute."""

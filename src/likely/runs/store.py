@@ -1,0 +1,225 @@
+"""Results as files: strict JSONL and Parquet doubles, replaced in one step. Unit: nats.
+
+Both formats keep a probability of 0 (``-inf``) apart from a value that is not there (null).
+"""
+
+import errno
+import io
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+from likely.core.jsonio import dumps, number
+from likely.errors import InputError, StoreError
+
+Kind = Literal["text", "int", "float", "bool", "texts", "ints", "floats", "bools"]
+Columns: TypeAlias = Mapping[str, Kind]
+Row: TypeAlias = Mapping[str, object]
+
+ROW_SUFFIXES = (".jsonl", ".parquet")
+"""What a file of rows may end in."""
+
+_REMEDIES = {
+    errno.ENOSPC: "the disk is full: free some space or name a file on another disk",
+    errno.EDQUOT: "your quota is full: free some space or name a file on another disk",
+    errno.ENOENT: "make its folder first",
+    errno.ENOTDIR: "one of its folders is a file; name another place",
+    errno.EISDIR: "it is a folder; name a file",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+
+
+def store_error(path: Path, doing: str, error: OSError) -> StoreError:
+    """Return the `StoreError` for an operating system's error, with a remedy."""
+    remedy = _REMEDIES.get(error.errno or 0, "name a file in a folder that can be written")
+    if doing == "read":
+        remedy = "check the name and its permissions"
+    return StoreError(f"cannot {doing} {str(path)!r}: {error.strerror or error}; {remedy}")
+
+
+def check_writable(path: Path, *, suffixes: Sequence[str]) -> None:
+    """Raise unless a result can be written to ``path``; call it before the work starts.
+
+    Args:
+        path: The file to come; an existing one will be replaced.
+        suffixes: The formats that make sense, such as ``(".jsonl", ".parquet")``.
+
+    Raises:
+        InputError: Another suffix.
+        StoreError: No such folder, or no right to write there.
+    """
+    if path.suffix not in suffixes:
+        raise InputError(
+            f"the format comes from the file's ending, one of {list(suffixes)}; got {str(path)!r}"
+        )
+    target = Path(os.path.realpath(path))
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if _is_replaceable(target):
+            probe = _part(target)
+            probe.touch(exist_ok=False)
+            probe.unlink()
+    except OSError as error:
+        raise store_error(path, "write", error) from error
+
+
+def write_bytes(path: Path, raw: bytes) -> None:
+    """Write a file so that readers see the old one or the whole new one, never a part.
+
+    A device or a pipe is written to directly.
+
+    Raises:
+        StoreError: The disk is full, or the file cannot be written.
+    """
+    target = Path(os.path.realpath(path))  # a link keeps pointing where it pointed
+    part = _part(target)
+    try:
+        if not _is_replaceable(target):
+            target.write_bytes(raw)
+            return
+        try:
+            with part.open("xb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
+            if target.exists():
+                shutil.copymode(target, part)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise store_error(path, "write", error) from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise store_error(path, "read", error) from error
+
+
+def write_rows(path: Path, rows: Sequence[Row], columns: Columns) -> None:
+    """Write rows as JSONL or Parquet, after the ending of ``path``.
+
+    Args:
+        path: Ends in ``.jsonl`` or ``.parquet``.
+        rows: Each with a value, or None, for every column.
+        columns: Name and kind of each column, in order.
+
+    Raises:
+        InputError: Another ending, or a row whose names are not the columns'.
+        NumericalError: A number is NaN.
+        StoreError: The file cannot be written.
+    """
+    for i, row in enumerate(rows):
+        if row.keys() != columns.keys():
+            odd = sorted(row.keys() ^ columns.keys())
+            raise InputError(f"row {i} does not fit the columns {list(columns)}: {odd}")
+    if path.suffix == ".jsonl":
+        write_bytes(path, encode_lines({name: row[name] for name in columns} for row in rows))
+    elif path.suffix == ".parquet":
+        write_bytes(path, _parquet_bytes(rows, columns))
+    else:
+        raise InputError(f"rows go to a file ending in {list(ROW_SUFFIXES)}, got {str(path)!r}")
+
+
+def read_rows(path: Path, columns: Columns) -> list[dict[str, object]]:
+    """Return the rows that `write_rows` wrote.
+
+    Raises:
+        InputError: Another ending.
+        StoreError: The file cannot be read, is damaged, or has other columns.
+    """
+    if path.suffix not in ROW_SUFFIXES:
+        raise InputError(f"rows are in a file ending in {list(ROW_SUFFIXES)}, got {str(path)!r}")
+    raw = read_bytes(path)
+    if path.suffix == ".parquet":
+        return _parquet_rows(path, raw, columns)
+    rows = []
+    for i, line in enumerate(raw.splitlines(), start=1):
+        try:
+            rows.append(decode_row(json.loads(line), columns))
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"{path}:{i}: this line is no row of {list(columns)}: {error}; "
+                "the file is damaged or is another kind of result"
+            ) from error
+    return rows
+
+
+def encode_lines(rows: Iterable[Row]) -> bytes:
+    """Return rows as strict JSON, one a line, in UTF-8.
+
+    Raises:
+        NumericalError: A number is NaN.
+    """
+    return "".join(dumps(row) + "\n" for row in rows).encode()
+
+
+def decode_row(row: Row, columns: Columns) -> dict[str, object]:
+    """Return a row read from JSON with its infinities as floats and its lists as tuples.
+
+    Raises:
+        KeyError: A column is missing.
+        InputError: A number that is none.
+    """
+    return {name: _decode(row[name], kind) for name, kind in columns.items()}
+
+
+def _decode(value: object, kind: Kind) -> object:
+    if value is None:
+        return None
+    if kind == "float":
+        return number(value)
+    if kind == "floats":
+        return tuple(number(x) for x in cast(Sequence[object], value))
+    return tuple(cast(Sequence[object], value)) if kind in ("texts", "ints", "bools") else value
+
+
+def _is_replaceable(target: Path) -> bool:
+    return target.is_file() or not target.exists()
+
+
+def _part(target: Path) -> Path:
+    return target.with_name(f".{target.name[:80]}.{uuid.uuid4().hex[:12]}.part")
+
+
+def _parquet_bytes(rows: Sequence[Row], columns: Columns) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    plain = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
+    kinds = plain | {f"{kind}s": pa.list_(type_) for kind, type_ in plain.items()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    dumps(rows)  # NaN and foreign types are refused here as in JSON
+    table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    return buffer.getvalue()
+
+
+def _parquet_rows(path: Path, raw: bytes, columns: Columns) -> list[dict[str, object]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        # Threads of Arrow that still hold a Python file abort the process when it ends.
+        rows = pq.read_table(pa.BufferReader(raw), use_threads=False).to_pylist()
+        return [decode_row(row, columns) for row in rows]
+    except (pa.ArrowException, KeyError, OSError) as error:
+        raise StoreError(
+            f"cannot read {str(path)!r} as Parquet with the columns {list(columns)}: {error}; "
+            "the file is damaged or is another kind of result"
+        ) from error

@@ -1,0 +1,30 @@
+"""Hypothesis profiles, and the small models saved to folders that tests share."""
+
+import os
+
+from fixtures import (
+    gpt2,
+    random_gpt2_folder,
+    random_window_folder,
+    toy_bpe,
+    toy_bpe_folder,
+    toy_bytes,
+    toy_bytes_folder,
+    window,
+)
+from hypothesis import settings
+
+__all__ = [
+    "gpt2",
+    "random_gpt2_folder",
+    "random_window_folder",
+    "toy_bpe",
+    "toy_bpe_folder",
+    "toy_bytes",
+    "toy_bytes_folder",
+    "window",
+]
+
+settings.register_profile("dev", max_examples=25, deadline=None)
+settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")

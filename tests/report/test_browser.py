@@ -1,0 +1,106 @@
+import shutil
+
+import pytest
+from playwright.sync_api import sync_playwright
+from report_models import HOSTILE, TopOnly, bigram_model, hostile_model
+
+from likely import report
+from likely.report.passage import Passage, load_passage
+from likely.report.sections.reading import ReadingSection
+
+pytestmark = pytest.mark.browser
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for path in map(shutil.which, names) if path), None)
+    if found is None:
+        pytest.fail(f"none of {names} is on the PATH; on Debian: apt-get install chromium")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Write one page of each kind of model; return their addresses."""
+    folder = tmp_path_factory.mktemp("pages")
+    full = load_passage("full").text
+    evil = ReadingSection(passage=Passage(text="".join(HOSTILE * 3), source=HOSTILE[0]))
+    report.build(bigram_model(full), preset="full").write(folder / "plain.html")
+    report.build(TopOnly(bigram_model(full), k=3)).write(folder / "partial.html")
+    report.build(hostile_model(), sections=["card", "self-check", evil]).write(
+        folder / "hostile.html"
+    )
+    return {path.stem: path.as_uri() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("kind", ["plain", "partial", "hostile"])
+def test_page_is_quiet_and_fits(browser, pages, kind, width, scheme):
+    context = browser.new_context(
+        viewport={"width": width, "height": 844}, color_scheme=scheme, device_scale_factor=1
+    )
+    page = context.new_page()
+    noise = []
+    page.on("console", lambda message: noise.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: noise.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: noise.append(f"dialog: {dialog.message}"))
+    page.on("requestfailed", lambda request: noise.append(f"failed: {request.url}"))
+    page.on("request", lambda request: noise.append(request.url))
+    page.goto(pages[kind])
+    for summary in page.query_selector_all("summary"):
+        summary.click()
+    page.wait_for_load_state("networkidle")
+    fits = page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+    overflowing = page.evaluate(
+        """[...document.querySelectorAll("main > section > *, header > *")]
+             .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML)"""
+    )
+    height = page.evaluate("document.scrollingElement.scrollHeight")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    context.close()
+    assert noise == [pages[kind]]
+    assert fits
+    assert not overflowing
+    assert height < 16000  # a column that is squeezed to nothing makes a very long page
+    assert ground == {"light": "rgb(252, 252, 250)", "dark": "rgb(20, 22, 26)"}[scheme]
+
+
+def test_policy_stops_what_a_section_should_not_have_written(browser, tmp_path):
+    """The policy is a second wall: a body that is trusted by mistake loads and runs nothing."""
+
+    class Careless:
+        name, title, order = "careless", "Careless", 1
+
+        def build(self, model, job):
+            source = (
+                "<script>document.title = 'ran'</script>"
+                '<img src="http://127.0.0.1:9/x.png" onerror="document.title = \'ran\'">'
+            )
+            body = report.render_source(source)
+            return report.Section(name=self.name, title=self.title, body=body, data={})
+
+    path = tmp_path / "careless.html"
+    report.build(bigram_model("a b"), sections=[Careless()]).write(path)
+    page = browser.new_page()
+    answered = []
+    page.on("response", lambda response: answered.append(response.url))
+    page.goto(path.as_uri())
+    title = page.title()
+    page.close()
+    assert title != "ran"
+    assert answered == [path.as_uri()]
