@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from importlib import import_module
-from typing import Annotated, Protocol, cast
+from typing import Annotated, Protocol, cast, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -54,6 +54,7 @@ class Options(BaseModel):
         return os.environ.get("LIKELY_API_KEY") or None
 
 
+@runtime_checkable
 class _LocalTokenizer(Tokenizer, Protocol):
     bos_id: int | None
     eos_id: int | None

@@ -112,11 +112,12 @@ def _own(
         raise AnswerError("no prompt log-probs came: the reply has neither echo nor table")
     values = choice.logprobs.token_logprobs
     n_prompt = len(values) - n_generated
-    _check_echoed_ids(choice.logprobs.tokens, ids)
     if n_prompt == len(ids):
-        return tuple(read_log_prob(value) for value in values[1 : len(ids)])
+        _check_echoed_ids(choice.logprobs.tokens, ids)
+        return tuple(read_log_prob(value) for value in values[1:n_prompt])
     if n_prompt == len(ids) - 1 and bos_id is not None and ids[0] == bos_id:
         # The echo leaves the BOS out and then blanks its own first place, by null or by 0.
+        _check_echoed_ids(choice.logprobs.tokens, ids[1:])
         blank = values[0] if values and values[0] != 0.0 else None
         return tuple(read_log_prob(value) for value in [blank, *values[1:n_prompt]])
     raise AnswerError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from likely.errors import InputError, UnknownNameError
 from likely.models.server.completions import Question, Reading
@@ -42,6 +42,7 @@ Spelling = tuple[tuple[int, bytes | None], ...]
 """Ids of a text, each with its bytes where the server tells them."""
 
 
+@runtime_checkable
 class Dialect(Protocol):
     """One kind of server."""
 

@@ -53,20 +53,28 @@ class Listing:
         """Return the log-probability listed for an id, None if it is not listed."""
         return next((e.log_prob for e in self.entries if e.token == token), None)
 
-    def value_of_piece(self, piece: str, *, is_canonical: bool) -> tuple[float, bool]:
+    def value_of_piece(self, piece: str | None, *, is_canonical: bool) -> tuple[float, bool]:
         """Return the value of a token known by its text, and whether it is only a bound.
 
         A list keyed by text keeps one of several tokens of the same text, the least likely. A
         value is taken only if no other token can have hidden behind its text.
 
         Args:
-            piece: The token's text.
+            piece: The token's text; None if its bytes are no text, so its key is unknown.
             is_canonical: Whether that text alone is split into that token.
         """
-        found = [e.log_prob for e in self.entries if e.piece == piece]
-        is_safe = len(self.entries) >= self.k or len(piece.strip().encode()) > 1
-        if is_canonical and is_safe:
-            return (found[0], False) if found else (self._bound_of_distinct(), True)
+        if piece is None:
+            return _log_rest(self.entries[1:]), True
+        found = next((e.log_prob for e in self.entries if e.piece == piece), None)
+        if found is None:
+            return self._bound_of_distinct(), True
+        is_alone = (
+            len(self.entries) >= self.k  # no two texts coincided
+            or len(piece.strip().encode()) > 1  # byte tokens double single bytes and spaces only
+            or found > self.log_mass_elsewhere  # a likelier twin would not fit in what is left
+        )
+        if is_canonical and is_alone:
+            return found, False
         return _log_rest(tuple(e for e in self.entries if e.piece != piece)), True
 
     def top(self, k: int) -> TopTokens:

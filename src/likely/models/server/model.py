@@ -131,8 +131,9 @@ class ServerModel:
     def _value(self, listing: Listing, target: int) -> tuple[float, bool]:
         if any(entry.token is None for entry in listing.entries):
             piece = self.tokenizer.decode([target])
-            is_canonical = "\ufffd" not in piece and bool(piece)
-            is_canonical = is_canonical and self.tokenizer.encode(piece).tokens == (target,)
+            if not piece or "\ufffd" in piece:
+                return listing.value_of_piece(None, is_canonical=False)
+            is_canonical = self.tokenizer.encode(piece).tokens == (target,)
             return listing.value_of_piece(piece, is_canonical=is_canonical)
         value = listing.value(target)
         return (listing.log_prob_elsewhere, True) if value is None else (value, False)
