@@ -292,6 +292,9 @@ def _python_completion(state, body):
     ids = _bos(state) + _encode(state, body["prompt"])
     strings = state.model.tokenizer.strings
     generated = _likeliest(_row(state, ids, temperature), 1)
+    if not body["prompt"]:  # it then takes the BOS itself for generated, and leaves it out
+        nothing = {"tokens": [], "token_logprobs": [], "top_logprobs": []}
+        return _completion(ids, nothing, n_generated=2)
     # As that server does it: an echo without its BOS, row by row, with the first place blank.
     leads = ids[:1] == _bos(state) and len(ids) > 0 and bool(_bos(state))
     shown = [*(ids[1:] if leads else ids), *generated] if body["echo"] else generated

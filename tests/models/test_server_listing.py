@@ -72,7 +72,7 @@ def test_a_sampled_token_beyond_the_list_is_not_taken_for_its_end():
     assert [e.token for e in listing.entries] == [0, 1, 3]
     top = listing.top(2)
     assert top.tokens == (0, 1)
-    assert top.log_prob_elsewhere == pytest.approx(math.log(0.2), abs=1e-5)
+    assert top.log_prob_elsewhere == pytest.approx(math.log(0.2), abs=1e-4)
     assert listing.log_prob_elsewhere >= math.log(0.15)
 
 
@@ -80,7 +80,7 @@ def test_two_tokens_of_one_text_make_a_bound_of_it():
     twins = by_text([0.5, 0.3, 0.2], ["a", " ", " "], k=3)
     value, is_bound = twins.value_of_piece(" ", is_canonical=True)
     assert is_bound
-    assert value == pytest.approx(math.log(0.5), abs=1e-5)
+    assert value == pytest.approx(math.log(0.5), abs=1e-4)
     assert twins.value_of_piece("a", is_canonical=True) == (math.log(0.5), False)
 
 
@@ -88,7 +88,7 @@ def test_a_token_without_a_text_of_its_own_is_bounded_by_all_it_may_be():
     listing = by_text([0.5, 0.3, 0.2], ["a", "b", "c"], k=2)
     value, is_bound = listing.value_of_piece(None, is_canonical=False)
     assert is_bound
-    assert value == pytest.approx(math.log(0.7), abs=1e-5)
+    assert value == pytest.approx(math.log(0.7), abs=1e-4)
 
 
 @pytest.mark.parametrize("placeholder", [None, -9999.0, -1e4, LOWEST, -math.inf])
@@ -109,5 +109,15 @@ def test_a_list_of_more_than_everything_is_refused():
 
 def test_placeholders_in_a_list_widen_its_bound():
     listing = make_listing([(0, "a", math.log(0.5)), (1, "b", -9999.0)], k=2, greedy=True)
-    assert listing.log_prob_elsewhere == pytest.approx(math.log(0.5), abs=1e-5)
+    assert listing.log_prob_elsewhere == pytest.approx(math.log(0.5), abs=1e-4)
     assert len(listing.entries) == 1
+
+
+def test_a_sum_that_rounding_carried_past_1_still_leaves_room():
+    # Seen with llama-server: 49,152 float32 terms added one by one came to 1.0002.
+    rounding = 49152 * 2.0**-24
+    probs = [0.9 * 1.0002, 0.09999 * 1.0002]
+    listing = make_listing(
+        [(t, "t", math.log(p)) for t, p in enumerate(probs)], k=3, greedy=True, rounding=rounding
+    )
+    assert listing.log_prob_elsewhere >= math.log(0.00001)

@@ -41,10 +41,10 @@ class Bytes:
     def facts(self, sample):
         raise NotImplementedError
 
-    def echoes(self, ids, bos_id):
+    def echo_fault(self, ids, facts):
         raise NotImplementedError
 
-    def ask(self, question, *, bos_id):
+    def ask(self, question, *, facts):
         raise NotImplementedError
 
 

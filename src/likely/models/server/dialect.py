@@ -67,11 +67,11 @@ class Dialect(Protocol):
         """Return the text of ids, with U+FFFD for broken characters; None if there is none."""
         ...
 
-    def echoes(self, ids: Sequence[int], bos_id: int | None) -> bool:
-        """Return whether this prompt's own log-probs may be asked for."""
+    def echo_fault(self, ids: Sequence[int], facts: Facts) -> str:
+        """Return why this prompt's own log-probs cannot be asked for; empty if they can."""
         ...
 
-    def ask(self, question: Question, *, bos_id: int | None) -> Reading:
+    def ask(self, question: Question, *, facts: Facts) -> Reading:
         """Return the answer to one question."""
         ...
 

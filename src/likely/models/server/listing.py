@@ -9,8 +9,10 @@ from likely.models.server.transport import AnswerError
 NOT_TOLD = -9999.0
 """Servers write this, or float32's lowest, for a log-probability that they do not tell."""
 
-ROUNDING = 1e-6
-"""Probability that the rounding of a float32 softmax may hide: it is added to what is left."""
+ROUNDING = 5e-6
+"""How far rounding may move the sum of a float32 softmax that is summed in blocks."""
+
+_EXCESS = 1e-3  # a list that passes 1 by more than this is no list of probabilities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,16 +32,19 @@ class Listing:
         entries: Likeliest first; a sampled token outside the ``k`` likeliest may be among them.
         k: How many were asked for.
         is_greedy: Whether the sampled token is surely one of the ``k`` likeliest.
+        rounding: How far rounding may have moved the sum of all probabilities; what is left by
+            the listed ones is taken to be that much more.
     """
 
     entries: tuple[Entry, ...]
     k: int
     is_greedy: bool
+    rounding: float = ROUNDING
 
     @property
     def log_mass_elsewhere(self) -> float:
         """Upper bound on the log of the total probability of all tokens that are not listed."""
-        return _log_rest(self.entries)
+        return self._log_rest(self.entries)
 
     @property
     def log_prob_elsewhere(self) -> float:
@@ -64,7 +69,7 @@ class Listing:
             is_canonical: Whether that text alone is split into that token.
         """
         if piece is None:
-            return _log_rest(self.entries[1:]), True
+            return self._log_rest(self.entries[1:]), True
         found = next((e.log_prob for e in self.entries if e.piece == piece), None)
         if found is None:
             return self._bound_of_distinct(), True
@@ -75,13 +80,16 @@ class Listing:
         )
         if is_canonical and is_alone:
             return found, False
-        return _log_rest(tuple(e for e in self.entries if e.piece != piece)), True
+        return self._log_rest(tuple(e for e in self.entries if e.piece != piece)), True
 
     def top(self, k: int) -> TopTokens:
         """Return the ``k`` likeliest with the bounds on the rest."""
         is_full = len(self.entries) >= self.k
         kept = Listing(
-            entries=self.entries[:k], k=min(k, self.k) if is_full else self.k, is_greedy=False
+            entries=self.entries[:k],
+            k=min(k, self.k) if is_full else self.k,
+            is_greedy=False,
+            rounding=self.rounding,
         )
         return TopTokens(
             tokens=tuple(e.token for e in kept.entries),
@@ -96,9 +104,25 @@ class Listing:
         smallest = self.entries[-1].log_prob if self.is_greedy and self.entries else 0.0
         return min(self.log_prob_elsewhere, smallest)
 
+    def _log_rest(self, entries: tuple[Entry, ...]) -> float:
+        rest = 1.0 - math.fsum(math.exp(e.log_prob) for e in entries)
+        return math.log(min(1.0, max(rest, 0.0) + self.rounding))
 
-def make_listing(entries: list[tuple[int | None, str, float]], *, k: int, greedy: bool) -> Listing:
+
+def make_listing(
+    entries: list[tuple[int | None, str, float]],
+    *,
+    k: int,
+    greedy: bool,
+    rounding: float = ROUNDING,
+) -> Listing:
     """Return a listing, likeliest first, without the entries whose value the server kept back.
+
+    Args:
+        entries: Id (or None), text and log-prob of each, nats.
+        k: How many were asked for.
+        greedy: Whether the sampled token is surely one of the ``k`` likeliest.
+        rounding: How far rounding may have moved the sum of all probabilities.
 
     Raises:
         AnswerError: A value that is no log-probability, or more than 1 in total.
@@ -109,11 +133,11 @@ def make_listing(entries: list[tuple[int | None, str, float]], *, k: int, greedy
         if (value := read_log_prob(raw)) is not None
     ]
     total = math.fsum(math.exp(e.log_prob) for e in told)
-    if total > 1.0 + 1e-3:
+    if total > 1.0 + rounding + _EXCESS:
         raise AnswerError(f"the listed probabilities add up to {total!r}; they must not pass 1")
     told.sort(key=lambda e: (-e.log_prob, -1 if e.token is None else e.token, e.piece))
     is_whole = len(told) == len(entries)  # else the k-th value is one that was kept back
-    return Listing(entries=tuple(told), k=k, is_greedy=greedy and is_whole)
+    return Listing(entries=tuple(told), k=k, is_greedy=greedy and is_whole, rounding=rounding)
 
 
 def read_log_prob(value: float | None) -> float | None:
@@ -130,8 +154,3 @@ def read_log_prob(value: float | None) -> float | None:
     if not value <= 1e-9:
         raise AnswerError(f"the server gave {value!r} as a log-probability; it must not pass 0")
     return value
-
-
-def _log_rest(entries: tuple[Entry, ...]) -> float:
-    rest = 1.0 - math.fsum(math.exp(e.log_prob) for e in entries)
-    return math.log(min(1.0, max(rest, 0.0) + ROUNDING))

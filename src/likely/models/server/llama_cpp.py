@@ -17,6 +17,8 @@ from likely.models.server.replies import (
 )
 from likely.models.server.transport import AnswerError, RefusedError, Transport
 
+_FLOAT32_ROUNDING = 2.0**-24  # llama-server adds up a whole vocabulary in float32, one by one
+_LARGE_VOCABULARY = 1 << 18
 _NO_TEXT = "codec can't decode"  # how llama-cpp-python says that bytes are no UTF-8
 
 
@@ -57,18 +59,24 @@ class LlamaCppPython:
                 raise
             return None
 
-    def echoes(self, ids: Sequence[int], bos_id: int | None) -> bool:
+    def echo_fault(self, ids: Sequence[int], facts: Facts) -> str:
         # Its echo pairs each token with the row before it only behind a BOS, which it leaves out;
         # without one, each value belongs to the next place. Any later BOS is left out as well.
-        return bos_id is not None and ids[0] == bos_id and bos_id not in ids[1:]
+        if facts.bos_id is None or ids[0] != facts.bos_id:
+            return "without a BOS its echo is off by one place"
+        return "its echo leaves out each BOS" if facts.bos_id in ids[1:] else ""
 
-    def ask(self, question: Question, *, bos_id: int | None) -> Reading:
+    def ask(self, question: Question, *, facts: Facts) -> Reading:
         # It leaves the list out where generation ends at once, so one token must come.
         extra = {"top_k": 1, "min_p": 0.0, "repeat_penalty": 1.0, "min_tokens": 1}
-        return ask_completions(
+        reading = ask_completions(
             self.transport, f"{self.address.api}/completions", question,
-            model=self.address.model, extra=extra, bos_id=bos_id, greedy=True,
+            model=self.address.model, extra=extra, bos_id=facts.bos_id, greedy=True,
         )  # fmt: skip
+        if question.ids == (facts.bos_id,) and reading.listing is None:
+            # It tells nothing of what follows a BOS alone, in no list and in no echo.
+            return Reading(own=reading.own, listing=make_listing([], k=question.k, greedy=False))
+        return reading
 
     @cached_property
     def _begin(self) -> tuple[int, ...]:
@@ -115,10 +123,10 @@ class LlamaServer:
         body = {"tokens": list(ids)}
         return self.transport.post(f"{self.address.root}/detokenize", body, Content).content
 
-    def echoes(self, ids: Sequence[int], bos_id: int | None) -> bool:
-        return False
+    def echo_fault(self, ids: Sequence[int], facts: Facts) -> str:
+        return "llama-server gives none"
 
-    def ask(self, question: Question, *, bos_id: int | None) -> Reading:
+    def ask(self, question: Question, *, facts: Facts) -> Reading:
         if question.own:
             raise AnswerError("llama-server gives no log-probs of prompt tokens")
         body = {
@@ -147,7 +155,9 @@ class LlamaServer:
             )
         listed = answer.completion_probabilities[0].top_logprobs
         entries: list[tuple[int | None, str, float]] = [(t.id, t.token, t.logprob) for t in listed]
-        return Reading(own=None, listing=make_listing(entries, k=question.k, greedy=True))
+        rounding = (facts.n_vocab or _LARGE_VOCABULARY) * _FLOAT32_ROUNDING
+        listing = make_listing(entries, k=question.k, greedy=True, rounding=rounding)
+        return Reading(own=None, listing=listing)
 
     def _tokenize(self, text: str, *, special: bool) -> Spelling:
         body = {"content": text, "add_special": special, "with_pieces": True}

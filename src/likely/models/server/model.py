@@ -101,10 +101,10 @@ class ServerModel:
         listed: list[int] = []
         for leaf, pairs in members.items():
             ids = trie.prefix(leaf)
-            if asker.dialect.echoes(ids, asker.facts.bos_id):
-                jobs.append(_Job(ids=ids, k=0, pairs=tuple(pairs)))
-            else:
+            if asker.dialect.echo_fault(ids, asker.facts):
                 listed += [pair for pair, _ in pairs]
+            else:
+                jobs.append(_Job(ids=ids, k=0, pairs=tuple(pairs)))
         return jobs, listed
 
     def _read_path(self, job: _Job) -> _Outcome:
@@ -148,7 +148,8 @@ class ServerModel:
         """Do all jobs, a few at a time; return the pairs that the server left open."""
         left_open: list[int] = []
         clock = time.perf_counter()
-        for job, outcome in self._outcomes(list(jobs), read):
+        at_once = 1 if work.settings.deterministic else self.concurrency
+        for job, outcome in self._outcomes(list(jobs), read, at_once):
             now = time.perf_counter()
             sink.spend(tokens=len(job.ids), calls=1, seconds=now - clock)
             clock = now
@@ -163,9 +164,9 @@ class ServerModel:
         return left_open
 
     def _outcomes(
-        self, jobs: list[_Job], read: Callable[[_Job], _Outcome]
+        self, jobs: list[_Job], read: Callable[[_Job], _Outcome], at_once: int
     ) -> Iterator[tuple[_Job, _Outcome]]:
-        pool = ThreadPoolExecutor(max_workers=self.concurrency)
+        pool = ThreadPoolExecutor(max_workers=at_once)
         try:
             futures = {pool.submit(read, job): job for job in jobs}
             for future in as_completed(futures):

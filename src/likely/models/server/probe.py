@@ -1,6 +1,5 @@
 """What a server can really do, found out by a few small requests at the start. Unit: nats."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from likely.core.model import Tokenizer
@@ -11,10 +10,14 @@ from likely.models.server.listing import Entry
 from likely.models.server.prompts import Asker
 from likely.models.server.transport import AnswerError, RefusedError
 
-AGREEMENT = 0.1  # nats: what two kernels of a 16-bit server may differ by, and no wrong row does
-_PROBE_TEMPERATURE = 0.5
-_SPREAD = 0.3  # nats: below it a list is too flat to show a temperature
-_STEPS = 2
+AGREEMENT = 0.25
+"""Nats by which one server may contradict itself: quantised llama.cpp was seen to, by 0.24."""
+
+_PROBE_TEMPERATURE = 0.5  # doubles every gap between two log-probs of one row
+_DOUBLED = 1.4  # half way, on a log scale, between a gap that stays and one that doubles
+_GAP = 0.3  # nats: between closer ones rounding shows, and no temperature
+_CLEAR_GAP = 1.0  # nats: enough to be sure that nothing doubled
+_STEPS = 3
 
 _INSTEAD = (
     "use vLLM, SGLang or llama.cpp through their completions interface, or a local model "
@@ -120,8 +123,9 @@ def _listed(reading: Reading, asked: int) -> int:
 
 
 def _own_values(asker: Asker, ids: tuple[int, ...]) -> tuple[tuple[float | None, ...] | None, str]:
-    if not asker.dialect.echoes(ids, asker.facts.bos_id):
-        return None, f"{asker.dialect.name} gives none for this model"
+    fault = asker.dialect.echo_fault(ids, asker.facts)
+    if fault:
+        return None, fault
     try:
         return asker.ask(ids, own=True, k=1).own, ""
     except (AnswerError, RefusedError) as error:
@@ -134,34 +138,53 @@ def _check_temperature(
     reading: Reading,
     own: tuple[float | None, ...] | None,
 ) -> str:
-    """Return ``raw`` or ``flat``; raise if log-probs move with the temperature."""
+    """Return ``raw``, or ``flat`` if it could not be seen; raise if temperature moves log-probs."""
     k = max(1, _listed(reading, reading.listing.k)) if reading.listing else 1
     warm = asker.ask(ids, own=own is not None, k=k, temperature=_PROBE_TEMPERATURE)
-    pairs = list(zip(own or (), warm.own or (), strict=True))
-    if reading.listing is not None and warm.listing is not None:
-        second = _by_key(warm.listing.entries)
-        pairs += [(v, second.get(key)) for key, v in _by_key(reading.listing.entries).items()]
-    both = [(a, b) for a, b in pairs if a is not None and b is not None]
-    worst = max(both, key=lambda pair: abs(pair[0] - pair[1]), default=(0.0, 0.0))
-    if abs(worst[0] - worst[1]) > AGREEMENT:
-        raise CapabilityError(
-            f"the server gives log-probs after temperature, not the model's own: {worst[0]:.4f} "
-            f"at T=1 became {worst[1]:.4f} at T={_PROBE_TEMPERATURE}; start it with raw log-probs "
-            "(vLLM: --logprobs-mode raw_logprobs)"
-        )
-    firsts = [a for a, _ in both]
-    return "raw" if firsts and max(firsts) - min(firsts) >= _SPREAD else "flat"
+    listed = _in_both(reading, warm)
+    for first, second in [*zip(own or (), warm.own or (), strict=True), *listed[:1]]:
+        if first is not None and second is not None and abs(first - second) > 2 * AGREEMENT:
+            raise _moved_by_temperature(first, second)
+    if not listed:
+        return "raw" if own is not None else "flat"
+    (top, warm_top), (low, warm_low) = listed[0], listed[-1]
+    if top - low < _GAP:
+        return "flat"
+    if warm_top - warm_low > _DOUBLED * (top - low):
+        raise _moved_by_temperature(top, warm_top)
+    return "raw" if top - low >= _CLEAR_GAP else "flat"
 
 
-def _by_key(entries: tuple[Entry, ...]) -> Mapping[int | str, float]:
-    return {e.piece if e.token is None else e.token: e.log_prob for e in entries}
+def _moved_by_temperature(first: float, second: float) -> CapabilityError:
+    return CapabilityError(
+        f"the server gives log-probs after temperature, not the model's own: {first:.4f} at T=1 "
+        f"became {second:.4f} at T={_PROBE_TEMPERATURE}; start it with raw log-probs "
+        "(vLLM: --logprobs-mode raw_logprobs)"
+    )
+
+
+def _in_both(reading: Reading, warm: Reading) -> list[tuple[float, float]]:
+    """Return the values of tokens that both lists name, likeliest first."""
+    if reading.listing is None or warm.listing is None:
+        return []
+    second = {_key(entry): entry.log_prob for entry in warm.listing.entries}
+    return [
+        (entry.log_prob, second[_key(entry)])
+        for entry in reading.listing.entries
+        if _key(entry) in second
+    ]
+
+
+def _key(entry: Entry) -> int | str:
+    return entry.piece if entry.token is None else entry.token
 
 
 def _misplacement(asker: Asker, ids: tuple[int, ...], reading: Reading) -> str:
     """Return why prompt log-probs cannot be trusted, or nothing.
 
     A likeliest next token is listed after a prompt, then sent as the prompt's last token: both
-    times the server must give it the same log-prob. A list of rows that is off by one does not.
+    times the server must give it the same log-prob. Rows that are off by one give that of the
+    same token once more, which no language model finds as likely three times over.
     """
     for _ in range(_STEPS):
         step = _likeliest(asker, reading)

@@ -34,7 +34,7 @@ class Asker:
         """
         text = self._text(ids) if self.by_text else None
         question = Question(ids=ids, text=text, own=own, k=k, temperature=temperature)
-        return self.dialect.ask(question, bos_id=self.facts.bos_id)
+        return self.dialect.ask(question, facts=self.facts)
 
     def _text(self, ids: tuple[int, ...]) -> str:
         if ids not in self._texts:

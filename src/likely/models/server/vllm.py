@@ -47,10 +47,10 @@ class Vllm:
         body = {"model": self.address.model, "tokens": list(ids)}
         return self.transport.post(f"{self.address.root}/detokenize", body, Prompt).prompt
 
-    def echoes(self, ids: Sequence[int], bos_id: int | None) -> bool:
-        return True
+    def echo_fault(self, ids: Sequence[int], facts: Facts) -> str:
+        return ""
 
-    def ask(self, question: Question, *, bos_id: int | None) -> Reading:
+    def ask(self, question: Question, *, facts: Facts) -> Reading:
         extra: dict[str, object] = {}
         if self.name == "vllm":
             extra = {
@@ -64,7 +64,7 @@ class Vllm:
                 extra["prompt_logprobs"] = 0  # the prompt's own tokens and no others
         return ask_completions(
             self.transport, f"{self.address.api}/completions", question,
-            model=self.address.model, extra=extra, bos_id=bos_id, greedy=False,
+            model=self.address.model, extra=extra, bos_id=facts.bos_id, greedy=False,
         )  # fmt: skip
 
 
