@@ -1,0 +1,172 @@
+"""The two servers of llama.cpp: its own, and that of llama-cpp-python. Unit: nats."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from likely.models.server.completions import SEED, Question, Reading, ask_completions
+from likely.models.server.dialect import Address, Facts, Spelling, find_served
+from likely.models.server.listing import make_listing
+from likely.models.server.replies import (
+    Content,
+    Ids,
+    NativeCompletion,
+    Pieces,
+    Props,
+    Text,
+)
+from likely.models.server.transport import AnswerError, RefusedError, Transport
+
+_FLOAT32_ROUNDING = 2.0**-24  # llama-server adds up a whole vocabulary in float32, one by one
+_LARGE_VOCABULARY = 1 << 18
+_NO_TEXT = "codec can't decode"  # how llama-cpp-python says that bytes are no UTF-8
+
+
+@dataclass(kw_only=True)
+class LlamaCppPython:
+    """llama-cpp-python's server: text prompts, lists keyed by text, an echo without its BOS."""
+
+    transport: Transport
+    address: Address
+    name: str = "llama-cpp-python"
+    tops: tuple[int, ...] = (200,)
+    takes_ids: bool = False
+    has_tokenizer: bool = True
+
+    def facts(self, sample: str) -> Facts:
+        served = find_served(self.transport, self.address)
+        bos_id = self._begin[0] if self._begin else None
+        return Facts(
+            version="unknown",
+            weights=served.id if served else "",
+            bos_id=bos_id,
+            adds_bos=bos_id is not None,
+        )
+
+    def spell(self, text: str, *, special: bool) -> Spelling:
+        ids = self._tokenize(text)
+        if not special and ids[: len(self._begin)] == self._begin:
+            ids = ids[len(self._begin) :]
+        return tuple((token, None) for token in ids)
+
+    def text_of(self, ids: Sequence[int]) -> str | None:
+        body = {"model": self.address.model, "tokens": list(ids)}
+        url = f"{self.address.root}/extras/detokenize"
+        try:
+            return self.transport.post(url, body, Text, final=_NO_TEXT).text
+        except RefusedError as error:
+            if error.status < 500:
+                raise
+            return None
+
+    def echo_fault(self, ids: Sequence[int], facts: Facts) -> str:
+        # Its echo pairs each token with the row before it only behind a BOS, which it leaves out;
+        # without one, each value belongs to the next place. Any later BOS is left out as well.
+        if facts.bos_id is None or ids[0] != facts.bos_id:
+            return "without a BOS its echo is off by one place"
+        return "its echo leaves out each BOS" if facts.bos_id in ids[1:] else ""
+
+    def ask(self, question: Question, *, facts: Facts) -> Reading:
+        # It leaves the list out where generation ends at once, so one token must come.
+        extra = {"top_k": 1, "min_p": 0.0, "repeat_penalty": 1.0, "min_tokens": 1}
+        reading = ask_completions(
+            self.transport, f"{self.address.api}/completions", question,
+            model=self.address.model, extra=extra, bos_id=facts.bos_id, greedy=True,
+        )  # fmt: skip
+        if question.ids == (facts.bos_id,) and reading.listing is None:
+            # It tells nothing of what follows a BOS alone, in no list and in no echo.
+            return Reading(own=reading.own, listing=make_listing([], k=question.k, greedy=False))
+        return reading
+
+    @cached_property
+    def _begin(self) -> tuple[int, ...]:
+        """What the server puts before every text."""
+        return self._tokenize("")
+
+    def _tokenize(self, text: str) -> tuple[int, ...]:
+        body = {"model": self.address.model, "input": text}
+        return tuple(self.transport.post(f"{self.address.root}/extras/tokenize", body, Ids).tokens)
+
+
+@dataclass(kw_only=True)
+class LlamaServer:
+    """llama.cpp's own server by its native interface: ids, exact lists, no prompt log-probs."""
+
+    transport: Transport
+    address: Address
+    name: str = "llama.cpp"
+    tops: tuple[int, ...] = (1000,)
+    takes_ids: bool = True
+    has_tokenizer: bool = True
+
+    def facts(self, sample: str) -> Facts:
+        props = self.transport.get(f"{self.address.root}/props", Props)
+        served = find_served(self.transport, self.address)
+        meta = served.meta if served else None
+        bos_id = self._special_id(props.bos_token)
+        begin = self._tokenize(sample, special=True)[:1]
+        return Facts(
+            version=props.build_info,
+            weights=f"{props.model_path}|{meta.n_params if meta else ''}|"
+            f"{meta.size if meta else ''}",
+            n_vocab=meta.n_vocab if meta else None,
+            context=props.default_generation_settings.n_ctx,
+            bos_id=bos_id,
+            eos_id=self._special_id(props.eos_token),
+            adds_bos=bos_id is not None and [token for token, _ in begin] == [bos_id],
+        )
+
+    def spell(self, text: str, *, special: bool) -> Spelling:
+        return self._tokenize(text, special=special)
+
+    def text_of(self, ids: Sequence[int]) -> str | None:
+        body = {"tokens": list(ids)}
+        return self.transport.post(f"{self.address.root}/detokenize", body, Content).content
+
+    def echo_fault(self, ids: Sequence[int], facts: Facts) -> str:
+        return "llama-server gives none"
+
+    def ask(self, question: Question, *, facts: Facts) -> Reading:
+        if question.own:
+            raise AnswerError("llama-server gives no log-probs of prompt tokens")
+        body = {
+            "prompt": list(question.ids),
+            "n_predict": 1,
+            "n_probs": question.k,
+            "temperature": question.temperature,
+            "top_k": 1,
+            "top_p": 1.0,
+            "min_p": 0.0,
+            "repeat_penalty": 1.0,
+            "seed": SEED,
+            "post_sampling_probs": False,
+            "cache_prompt": False,  # its cached and fresh passes round differently
+        }
+        answer = self.transport.post(f"{self.address.root}/completion", body, NativeCompletion)
+        if answer.truncated or answer.tokens_evaluated != len(question.ids):
+            raise AnswerError(
+                f"the server read {answer.tokens_evaluated} prompt tokens where "
+                f"{len(question.ids)} were sent"
+            )
+        if len(answer.completion_probabilities) != 1:
+            raise AnswerError(
+                f"one list of likeliest tokens was asked for, "
+                f"{len(answer.completion_probabilities)} came"
+            )
+        listed = answer.completion_probabilities[0].top_logprobs
+        entries: list[tuple[int | None, str, float]] = [(t.id, t.token, t.logprob) for t in listed]
+        rounding = (facts.n_vocab or _LARGE_VOCABULARY) * _FLOAT32_ROUNDING
+        listing = make_listing(entries, k=question.k, greedy=True, rounding=rounding)
+        return Reading(own=None, listing=listing)
+
+    def _tokenize(self, text: str, *, special: bool) -> Spelling:
+        body = {"content": text, "add_special": special, "with_pieces": True}
+        answer = self.transport.post(f"{self.address.root}/tokenize", body, Pieces)
+        return tuple(
+            (t.id, t.piece.encode() if isinstance(t.piece, str) else bytes(t.piece))
+            for t in answer.tokens
+        )
+
+    def _special_id(self, piece: str) -> int | None:
+        spelled = self._tokenize(piece, special=False) if piece else ()
+        return spelled[0][0] if len(spelled) == 1 else None

@@ -1,0 +1,78 @@
+"""vLLM and plain completions servers: ids in, prompt log-probs and lists out. Unit: nats."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from likely.models.server.completions import Question, Reading, ask_completions
+from likely.models.server.dialect import Address, Facts, Spelling, find_served
+from likely.models.server.replies import Ids, Prompt, Version
+from likely.models.server.transport import AnswerError, RefusedError, Transport
+
+
+@dataclass(kw_only=True)
+class Vllm:
+    """vLLM, and whatever else speaks the completions interface as OpenAI wrote it down."""
+
+    transport: Transport
+    address: Address
+    name: str = "vllm"
+    tops: tuple[int, ...] = (20, 5, 1)  # vLLM's own limit unless --max-logprobs raises it
+    takes_ids: bool = True
+    has_tokenizer: bool = True
+
+    def facts(self, sample: str) -> Facts:
+        version = "unknown"
+        if self.name == "vllm":
+            version = self.transport.get(f"{self.address.root}/version", Version).version
+        served = find_served(self.transport, self.address)
+        bos_id = None
+        if self.has_tokenizer:
+            bare = self.spell(sample, special=False)
+            full = self.spell(sample, special=True)
+            bos_id = full[0][0] if len(full) > len(bare) and full[:1] != bare[:1] else None
+        return Facts(
+            version=version,
+            weights=(served.root or served.id) if served else "",
+            context=served.max_model_len if served else None,
+            bos_id=bos_id,
+            adds_bos=bos_id is not None,
+        )
+
+    def spell(self, text: str, *, special: bool) -> Spelling:
+        body = {"model": self.address.model, "prompt": text, "add_special_tokens": special}
+        answer = self.transport.post(f"{self.address.root}/tokenize", body, Ids)
+        return tuple((token, None) for token in answer.tokens)
+
+    def text_of(self, ids: Sequence[int]) -> str | None:
+        body = {"model": self.address.model, "tokens": list(ids)}
+        return self.transport.post(f"{self.address.root}/detokenize", body, Prompt).prompt
+
+    def echo_fault(self, ids: Sequence[int], facts: Facts) -> str:
+        return ""
+
+    def ask(self, question: Question, *, facts: Facts) -> Reading:
+        extra: dict[str, object] = {}
+        if self.name == "vllm":
+            extra = {
+                "return_tokens_as_token_ids": True,
+                "add_special_tokens": question.text is not None,
+                "repetition_penalty": 1.0,
+                "min_p": 0.0,
+                "top_k": -1,
+            }
+            if question.own:
+                extra["prompt_logprobs"] = 0  # the prompt's own tokens and no others
+        return ask_completions(
+            self.transport, f"{self.address.api}/completions", question,
+            model=self.address.model, extra=extra, bos_id=facts.bos_id, greedy=False,
+        )  # fmt: skip
+
+
+def answers_tokenize(transport: Transport, address: Address, sample: str) -> bool:
+    """Return whether the server has a /tokenize that works as vLLM's does."""
+    body = {"model": address.model, "prompt": sample, "add_special_tokens": False}
+    try:
+        transport.post(f"{address.root}/tokenize", body, Ids)
+    except (RefusedError, AnswerError):
+        return False
+    return True
