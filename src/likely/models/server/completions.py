@@ -49,34 +49,40 @@ class Reading:
     listing: Listing | None
 
 
-def ask_completions(
-    transport: Transport,
-    url: str,
-    question: Question,
-    *,
-    model: str,
-    extra: Mapping[str, object],
-    bos_id: int | None,
-    greedy: bool,
-) -> Reading:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where completions are asked for.
+
+    Attributes:
+        transport: How to reach the server.
+        url: Of the endpoint.
+        model: Name of the model on the server.
+        extra: Further fields of each request.
+        greedy: Whether ``extra`` makes the generated token one of the likeliest two.
+    """
+
+    transport: Transport
+    url: str
+    model: str
+    extra: Mapping[str, object]
+    greedy: bool
+
+
+def ask_completions(endpoint: Endpoint, question: Question, *, bos_id: int | None) -> Reading:
     """Return the reading of one completion of one token.
 
     Args:
-        transport: How to reach the server.
-        url: Of the endpoint.
+        endpoint: Where to ask.
         question: What to ask.
-        model: Name of the model on the server.
-        extra: Further fields of the request.
         bos_id: The BOS that an echo may leave out at the front, if there is one.
-        greedy: Whether ``extra`` makes the generated token one of the likeliest two.
 
     Raises:
         AnswerError: The counts or ids that came are not those of the prompt.
         ServerError: As the transport finds.
     """
-    k = max(question.k, 2 if greedy else 1)
+    k = max(question.k, 2 if endpoint.greedy else 1)
     body: dict[str, object] = {
-        "model": model,
+        "model": endpoint.model,
         "prompt": list(question.ids) if question.text is None else question.text,
         "max_tokens": 1,
         "logprobs": k,
@@ -86,9 +92,9 @@ def ask_completions(
         "frequency_penalty": 0.0,
         "presence_penalty": 0.0,
         "seed": SEED,
-        **extra,
+        **endpoint.extra,
     }
-    answer = transport.post(url, body, Completion)
+    answer = endpoint.transport.post(endpoint.url, body, Completion)
     if len(answer.choices) != 1:
         raise AnswerError(f"one completion was asked for, {len(answer.choices)} came")
     if answer.usage.prompt_tokens != len(question.ids):
@@ -99,7 +105,7 @@ def ask_completions(
     choice = answer.choices[0]
     n_generated = answer.usage.completion_tokens
     own = _own(choice, question.ids, n_generated, bos_id) if question.own else None
-    listing = _last_listing(choice.logprobs, k, greedy) if n_generated == 1 else None
+    listing = _last_listing(choice.logprobs, k, endpoint.greedy) if n_generated == 1 else None
     return Reading(own=own, listing=listing)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from likely.models.server.completions import SEED, Question, Reading, ask_completions
+from likely.models.server.completions import SEED, Endpoint, Question, Reading, ask_completions
 from likely.models.server.dialect import Address, Facts, Spelling, find_served
 from likely.models.server.listing import make_listing
 from likely.models.server.replies import (
@@ -68,11 +68,20 @@ class LlamaCppPython:
 
     def ask(self, question: Question, *, facts: Facts) -> Reading:
         # It leaves the list out where generation ends at once, so one token must come.
-        extra = {"top_k": 1, "min_p": 0.0, "repeat_penalty": 1.0, "min_tokens": 1}
-        reading = ask_completions(
-            self.transport, f"{self.address.api}/completions", question,
-            model=self.address.model, extra=extra, bos_id=facts.bos_id, greedy=True,
-        )  # fmt: skip
+        extra: dict[str, object] = {
+            "top_k": 1,
+            "min_p": 0.0,
+            "repeat_penalty": 1.0,
+            "min_tokens": 1,
+        }
+        endpoint = Endpoint(
+            transport=self.transport,
+            url=f"{self.address.api}/completions",
+            model=self.address.model,
+            extra=extra,
+            greedy=True,
+        )
+        reading = ask_completions(endpoint, question, bos_id=facts.bos_id)
         if question.ids == (facts.bos_id,) and reading.listing is None:
             # It tells nothing of what follows a BOS alone, in no list and in no echo.
             return Reading(own=reading.own, listing=make_listing([], k=question.k, greedy=False))

@@ -1,6 +1,7 @@
 """The server as a language model: one request a path, read back into pairs. Unit: nats."""
 
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ class _Outcome:
     listing: Listing | None = None
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class ServerModel:
     """A model behind an HTTP interface; made by `likely.load("server:...")`.
 
@@ -60,6 +61,9 @@ class ServerModel:
     findings: Findings
     transport: Transport = field(repr=False)
     concurrency: int
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, self.transport.close)
 
     def close(self) -> None:
         """Close the connections; further use raises."""

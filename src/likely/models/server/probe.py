@@ -11,7 +11,7 @@ from likely.models.server.prompts import Asker
 from likely.models.server.transport import AnswerError, RefusedError
 
 AGREEMENT = 0.25
-"""Nats by which one server may contradict itself: quantised llama.cpp was seen to, by 0.24."""
+"""Nats by which a server may contradict itself about a likely token; quantised ones do."""
 
 _PROBE_TEMPERATURE = 0.5  # doubles every gap between two log-probs of one row
 _DOUBLED = 1.4  # half way, on a log scale, between a gap that stays and one that doubles

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from likely.models.server.completions import Question, Reading, ask_completions
+from likely.models.server.completions import Endpoint, Question, Reading, ask_completions
 from likely.models.server.dialect import Address, Facts, Spelling, find_served
 from likely.models.server.replies import Ids, Prompt, Version
 from likely.models.server.transport import AnswerError, RefusedError, Transport
@@ -62,10 +62,14 @@ class Vllm:
             }
             if question.own:
                 extra["prompt_logprobs"] = 0  # the prompt's own tokens and no others
-        return ask_completions(
-            self.transport, f"{self.address.api}/completions", question,
-            model=self.address.model, extra=extra, bos_id=facts.bos_id, greedy=False,
-        )  # fmt: skip
+        endpoint = Endpoint(
+            transport=self.transport,
+            url=f"{self.address.api}/completions",
+            model=self.address.model,
+            extra=extra,
+            greedy=False,
+        )
+        return ask_completions(endpoint, question, bos_id=facts.bos_id)
 
 
 def answers_tokenize(transport: Transport, address: Address, sample: str) -> bool:
