@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likely.core.plan import CostModel, Pass, draft_plan, finish_plan, fit_cost, make_plan
+from likely.core.plan import (
+    CostModel,
+    Pass,
+    cut_rows,
+    draft_plan,
+    finish_plan,
+    fit_cost,
+    make_plan,
+)
 from likely.core.trie import build_trie
 
 sequences = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=12)
@@ -31,10 +39,10 @@ def _replay(trie, plan):
     return seen
 
 
-@given(sequences, methods, st.integers(1, 9), st.integers(1, 4))
-def test_every_node_attends_to_exactly_its_own_path(ids, method, row_tokens, batch_rows):
+@given(sequences, methods, st.integers(1, 9), st.integers(1, 4), st.booleans())
+def test_every_node_attends_to_exactly_its_own_path(ids, method, row_tokens, batch_rows, stem):
     trie, _ = build_trie(ids)
-    plan = make_plan(trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows)
+    plan = make_plan(trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows, stem=stem)
     seen = _replay(trie, plan)
     assert sorted(seen) == list(range(len(trie)))
     for node, times in seen.items():
@@ -42,20 +50,23 @@ def test_every_node_attends_to_exactly_its_own_path(ids, method, row_tokens, bat
         assert method == "full" or len(times) == 1
 
 
-@given(sequences, st.integers(1, 9), st.integers(1, 4))
-def test_reuse_evaluates_as_many_tokens_as_the_trie_has_nodes(ids, row_tokens, batch_rows):
+@given(sequences, st.integers(1, 9), st.integers(1, 4), st.booleans())
+def test_reuse_evaluates_as_many_tokens_as_the_trie_has_nodes(ids, row_tokens, batch_rows, stem):
     trie, _ = build_trie(ids)
     for method in ("tree", "cache"):
-        plan = make_plan(trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows)
+        plan = make_plan(
+            trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows, stem=stem
+        )
         assert plan.n_tokens == len(trie)
         assert all(step.nodes.shape[0] <= batch_rows for step in plan.passes)
         assert all(step.nodes.shape[1] <= row_tokens for step in plan.passes)
 
 
-@given(sequences, methods, st.integers(1, 9), st.integers(1, 4))
-def test_the_drafts_peak_is_what_the_plan_needs(ids, method, row_tokens, batch_rows):
+@given(sequences, methods, st.integers(1, 9), st.integers(1, 4), st.booleans())
+def test_the_drafts_peak_is_what_the_plan_needs(ids, method, row_tokens, batch_rows, stem):
     trie, _ = build_trie(ids)
-    draft = draft_plan(trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows)
+    rows = cut_rows(trie, method=method, row_tokens=row_tokens, stem=stem)
+    draft = draft_plan(trie, rows, method=method, batch_rows=batch_rows)
     plan = finish_plan(draft)
     assert plan.n_slots == draft.peak_slots
     assert draft.shapes == [(*p.nodes.shape, p.past_nodes.shape[1]) for p in plan.passes]
@@ -71,6 +82,14 @@ def test_finished_branches_give_their_slots_back():
     trie, _ = build_trie([[b, *range(50)] for b in range(20)])
     plan = make_plan(trie, method="cache", row_tokens=10, batch_rows=1)
     assert plan.n_slots <= 50
+
+
+def test_behind_a_stem_all_other_rows_go_in_one_pass():
+    trie, _ = build_trie([[1, 2, 3, b, *range(8)] for b in range(10)])
+    plan = make_plan(trie, method="tree", row_tokens=12, batch_rows=99, stem=True)
+    assert plan.passes[0].nodes.shape[0] == 1
+    assert len(plan.passes) == 2
+    assert plan.n_tokens == len(trie)
 
 
 def test_whole_sequences_need_no_mask_and_branches_do():

@@ -5,7 +5,8 @@ values earlier rows left behind. Three ways to cut a trie into rows:
 
 * ``tree``: consecutive nodes in depth-first order, branches side by side. Any node's prefixes
   lie in its own row or on the path to the row's first node, so one tree mask is all it takes and
-  each node is evaluated once.
+  each node is evaluated once. With ``stem``, the nodes that rows need of one another go first, in
+  a row of their own; then all other rows can go side by side.
 * ``cache``: unbranched runs; the same reuse without branches in a row.
 * ``full``: whole sequences from the first token, nothing reused: the reference.
 
@@ -30,7 +31,7 @@ _LOOKAHEAD = 4  # ready rows that are compared by length for one batch, in batch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Nodes evaluated together, in depth-first order, and the stored path before them."""
+    """Nodes evaluated together, in depth-first order, and the stored ones that they may need."""
 
     nodes: Int[np.ndarray, "t"]
     past: Int[np.ndarray, "p"]
@@ -173,36 +174,49 @@ class Draft:
         return int(np.cumsum(change).max(initial=0))
 
 
-def make_plan(trie: PrefixTrie, *, method: Method, row_tokens: int, batch_rows: int) -> Plan:
-    """Return the finished plan of one cut; see `draft_plan`."""
-    return finish_plan(
-        draft_plan(trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows)
-    )
+def make_plan(
+    trie: PrefixTrie, *, method: Method, row_tokens: int, batch_rows: int, stem: bool = False
+) -> Plan:
+    """Return the finished plan of one cut; see `cut_rows` and `draft_plan`."""
+    rows = cut_rows(trie, method=method, row_tokens=row_tokens, stem=stem)
+    return finish_plan(draft_plan(trie, rows, method=method, batch_rows=batch_rows))
 
 
-def draft_plan(trie: PrefixTrie, *, method: Method, row_tokens: int, batch_rows: int) -> Draft:
-    """Return rows in batches that evaluate every node of ``trie``.
+def cut_rows(
+    trie: PrefixTrie, *, method: Method, row_tokens: int, stem: bool = False
+) -> tuple[Row, ...]:
+    """Return rows that evaluate every node of ``trie``.
 
     Args:
         trie: What to evaluate.
         method: ``tree``, ``cache`` or ``full``.
         row_tokens: Most new tokens of a row (``full`` rows are as long as their sequences).
-        batch_rows: Most rows of a pass.
+        stem: For ``tree``: whether what rows share goes first, where it fits into one row.
     """
     if method == "full":
-        rows = [
-            Row(nodes=trie.path(int(leaf)), past=np.empty(0, dtype=np.int64))
-            for leaf in trie.leaves()
-        ]
-        rows.sort(key=lambda row: -len(row.nodes))
-    else:
-        starts = _tree_cuts(trie, row_tokens) if method == "tree" else _run_cuts(trie, row_tokens)
-        bounds = [*starts, len(trie)]
-        rows = [
-            Row(nodes=np.arange(a, b), past=trie.path(int(trie.parent[a])))
-            for a, b in pairwise(bounds)
-        ]
-    return _schedule(trie, rows, batch_rows, method)
+        nothing = np.empty(0, dtype=np.int64)
+        whole = [Row(nodes=trie.path(int(leaf)), past=nothing) for leaf in trie.leaves()]
+        return tuple(sorted(whole, key=lambda row: -len(row.nodes)))
+    starts = _tree_cuts(trie, row_tokens) if method == "tree" else _run_cuts(trie, row_tokens)
+    rows = tuple(
+        Row(nodes=np.arange(a, b), past=trie.path(int(trie.parent[a])))
+        for a, b in pairwise([*starts, len(trie)])
+    )
+    return _behind_stem(rows, row_tokens) if stem and method == "tree" else rows
+
+
+def _behind_stem(rows: tuple[Row, ...], row_tokens: int) -> tuple[Row, ...]:
+    """Return the rows with all that any of them needs of another moved to a row before them."""
+    shared = np.unique(np.concatenate([row.past for row in rows]))
+    if not 0 < len(shared) <= row_tokens:
+        return rows
+    behind = [Row(nodes=shared, past=np.empty(0, dtype=np.int64))]
+    for row in rows:
+        is_shared = np.isin(row.nodes, shared)
+        if not is_shared.all():
+            past = np.concatenate([row.past, row.nodes[is_shared]])
+            behind.append(Row(nodes=row.nodes[~is_shared], past=past))
+    return tuple(behind)
 
 
 def _tree_cuts(trie: PrefixTrie, row_tokens: int) -> list[int]:
@@ -266,8 +280,15 @@ def finish_plan(draft: Draft) -> Plan:
     return Plan(passes=tuple(passes), n_slots=n_slots, method=draft.method)
 
 
-def _schedule(trie: PrefixTrie, rows: Sequence[Row], batch_rows: int, method: Method) -> Draft:
-    """Return batches of rows whose past is stored by then, earliest rows first."""
+def draft_plan(trie: PrefixTrie, rows: Sequence[Row], *, method: Method, batch_rows: int) -> Draft:
+    """Return rows in batches such that their past is stored by then, earliest rows first.
+
+    Args:
+        trie: Of the rows.
+        rows: From `cut_rows`.
+        method: How they were cut.
+        batch_rows: Most rows of a pass.
+    """
     owner = np.full(len(trie), -1, dtype=np.int64)
     if method != "full":
         for i, row in enumerate(rows):

@@ -11,7 +11,16 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from likely.core.model import Method, Settings
-from likely.core.plan import CostModel, Draft, Plan, draft_plan, finish_plan, fit_cost, make_plan
+from likely.core.plan import (
+    CostModel,
+    Draft,
+    Plan,
+    cut_rows,
+    draft_plan,
+    finish_plan,
+    fit_cost,
+    make_plan,
+)
 from likely.core.trie import PrefixTrie
 
 _ROW_TOKENS = (64, 128, 256, 384, 512, 1024)
@@ -78,9 +87,12 @@ class Planner:
             )
         cost = self._current_cost(trie)
         drafts = [
-            draft_plan(trie, method=method, row_tokens=row_tokens, batch_rows=batch_rows)
+            draft_plan(trie, rows, method=method, batch_rows=batch_rows)
             for method in methods
-            for row_tokens, batch_rows in self._shapes(trie, method, settings)
+            for row_tokens, sizes in self._shapes(trie, method, settings).items()
+            for stem in ((False, True) if method == "tree" else (False,))
+            for rows in [cut_rows(trie, method=method, row_tokens=row_tokens, stem=stem)]
+            for batch_rows in sizes
         ]
         drafts.sort(key=lambda draft: cost.seconds(draft.shapes))
         fitting = (draft for draft in drafts if self._fits(draft, settings))
@@ -93,28 +105,19 @@ class Planner:
         order: tuple[Method, ...] = ("tree", "cache") if "tree" in self.methods else ("full",)
         return order
 
-    def _shapes(
-        self, trie: PrefixTrie, method: Method, settings: Settings
-    ) -> list[tuple[int, int]]:
-        """Return (row tokens, batch rows) worth trying, the leanest first."""
+    def _shapes(self, trie: PrefixTrie, method: Method, settings: Settings) -> dict[int, list[int]]:
+        """Return for each row length worth trying the numbers of rows worth trying."""
         budget = int(settings.memory * _RESERVE / max(1, self.footprint.activations))
         longest = int(trie.depth.max(initial=1))
+        most = min(budget, 2 * len(trie))
         if method == "full":
-            sizes = [max(1, tokens // longest) for tokens in _PASS_TOKENS if tokens <= budget]
-            return [(longest, rows) for rows in sorted({1, *sizes})]
+            return {longest: _batch_sizes(longest, most)}
         widest = min(budget, _MASK_CELLS // (longest + _ROW_TOKENS[0]))
         widths = [w for w in _ROW_TOKENS if w <= max(_ROW_TOKENS[0], widest)]
         useful = [w for w in widths if w < len(trie)] + [w for w in widths if w >= len(trie)][:1]
         # Rows as long as the longest text: texts of one length then need neither mask nor padding.
         useful += [longest] if longest <= widths[-1] else []
-        shapes = {(w, 1) for w in useful}
-        shapes |= {
-            (w, tokens // w)
-            for w in useful
-            for tokens in _PASS_TOKENS
-            if tokens <= budget and tokens // w >= 1 and tokens <= 2 * len(trie)
-        }
-        return sorted(shapes)
+        return {width: _batch_sizes(width, most) for width in useful}
 
     def _fits(self, draft: Draft, settings: Settings) -> bool:
         return draft.peak_slots * self.footprint.keys_values <= settings.memory * (1 - _RESERVE)
@@ -142,6 +145,11 @@ class Planner:
             return self.footprint.cost
         _write_cost(self._file, cost)
         return cost
+
+
+def _batch_sizes(width: int, most: int) -> list[int]:
+    """Return numbers of rows of this width that make passes of the usual sizes."""
+    return sorted({1, *(tokens // width for tokens in _PASS_TOKENS if width <= tokens <= most)})
 
 
 def timed(run: Callable[[], object]) -> float:
