@@ -204,6 +204,16 @@ def test_damaged_weights_are_an_error_that_names_the_folder(random_gpt2_folder, 
         likely.load(f"hf:{folder}")
 
 
+def test_a_truncated_gguf_file_is_an_error_that_names_it(tmp_path):
+    path = tmp_path / "short.gguf"
+    head = b"GGUF" + (3).to_bytes(4, "little") + (1).to_bytes(8, "little") * 2
+    for raw in (b"", b"not a model", head, head + b"\x05"):
+        path.write_bytes(raw)
+        with pytest.raises(StoreError, match=r"short\.gguf") as caught:
+            likely.load(f"gguf:{path}")
+        assert "\n" not in str(caught.value)
+
+
 def test_an_unknown_device_is_named(random_gpt2_folder):
     with pytest.raises(InputError, match="cuda:99"):
         likely.load(f"hf:{random_gpt2_folder}", device="cuda:99")

@@ -1,5 +1,6 @@
 """Causal models of the transformers library: scores, hidden states, heads and gradients. Nats."""
 
+import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
@@ -44,6 +45,18 @@ _ROWS_AT_ONCE = 64  # next-token rows that are held at a time, fewer under a sma
 _PROBE_TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3}
 _HALF_PROBE_TOLERANCE = 0.1  # mean nats over a row; a wrong mask is off by far more
 _ATTENTION = ("sdpa", "eager")
+# What the library and its readers raise on missing, damaged and truncated files.
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    ImportError,
+    RuntimeError,
+    EOFError,
+    TypeError,
+    AttributeError,
+    struct.error,
+)
 _NORM_NAMES = ("norm", "ln_f", "final_layer_norm", "final_layernorm", "final_norm", "norm_f")
 
 
@@ -499,9 +512,9 @@ def _load(
     kinds = [str(attention)] if attention else list(_ATTENTION)
     with _quiet():
         tokenizer = _read(
-            lambda: transformers.AutoTokenizer.from_pretrained(source, **common), source
+            lambda: transformers.AutoTokenizer.from_pretrained(source, **common), name
         )
-        module = _read(lambda: _first_that_works(source, _DTYPES[dtype], kinds, common), source)
+        module = _read(lambda: _first_that_works(source, _DTYPES[dtype], kinds, common), name)
         return TransformersModel(_to_device(module, device), tokenizer, name=name)
 
 
@@ -524,17 +537,18 @@ def _first_that_works(
     raise InputError("no attention kind was given")
 
 
-def _read(read: Callable[[], T], source: str) -> T:
+def _read(read: Callable[[], T], name: str) -> T:
     """Return what ``read`` gives, with the library's many errors turned into one line of ours."""
     from safetensors import SafetensorError
 
     try:
         return read()
-    except (OSError, ValueError, KeyError, SafetensorError, ImportError, RuntimeError) as error:
+    except (*_UNREADABLE, SafetensorError) as error:
         lines = [line for line in str(error).strip().splitlines() if line.strip()]
         reason = lines[0] if lines else type(error).__name__
         raise StoreError(
-            f"cannot load a causal language model from {source!r}: {reason}"
+            f"cannot load a causal language model from {name!r}: {reason}; "
+            "check that its files are there and whole"
         ) from error
 
 

@@ -1,5 +1,6 @@
 """HTTP to a model server: time-outs, repeats with back-off, and typed errors without secrets."""
 
+import logging
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -10,6 +11,9 @@ from pydantic import BaseModel, ValidationError
 from likely.errors import ServerError
 
 Reply = TypeVar("Reply", bound=BaseModel)
+
+# A repeat is no news: without a handler of the application's own, Python would print each one.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 _FIRST_WAIT = 0.1  # seconds before the first repeat; doubles each time, with jitter
 _LONGEST_WAIT = 60.0  # seconds; a server that asks for a longer pause gets an error instead
