@@ -9,7 +9,6 @@ report.build(likely.load("smollm2")).write("report.html")
 """
 
 from likely.report.document import Report, build
-from likely.report.files import check_output
 from likely.report.render import render, render_source
 from likely.report.section import PRESETS, SECTIONS, Job, Section, SectionMaker
 
@@ -21,7 +20,6 @@ __all__ = [
     "Section",
     "SectionMaker",
     "build",
-    "check_output",
     "render",
     "render_source",
 ]

@@ -13,9 +13,9 @@ from likely.core.estimate import Cost
 from likely.core.jsonio import dumps
 from likely.core.model import LanguageModel
 from likely.errors import InputError, UnknownNameError
-from likely.report.files import write_atomically
 from likely.report.render import render
 from likely.report.section import PRESETS, SECTIONS, Job, Section, SectionMaker
+from likely.runs.store import write_bytes
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -83,7 +83,7 @@ class Report:
         Raises:
             StoreError: The folder is missing or cannot be written to, or the disk is full.
         """
-        write_atomically(path, self.html)
+        write_bytes(Path(path), self.html.encode("utf-8", errors="backslashreplace"))
 
 
 def build(

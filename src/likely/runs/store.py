@@ -41,18 +41,18 @@ def store_error(path: Path, doing: str, error: OSError) -> StoreError:
     return StoreError(f"cannot {doing} {str(path)!r}: {error.strerror or error}; {remedy}")
 
 
-def check_writable(path: Path, *, suffixes: Sequence[str]) -> None:
+def check_writable(path: Path, *, suffixes: Sequence[str] | None = None) -> None:
     """Raise unless a result can be written to ``path``; call it before the work starts.
 
     Args:
         path: The file to come; an existing one will be replaced.
-        suffixes: The formats that make sense, such as ``(".jsonl", ".parquet")``.
+        suffixes: The formats that make sense, such as ``(".jsonl", ".parquet")``, or None.
 
     Raises:
         InputError: Another suffix.
         StoreError: No such folder, or no right to write there.
     """
-    if path.suffix not in suffixes:
+    if suffixes is not None and path.suffix not in suffixes:
         raise InputError(
             f"the format comes from the file's ending, one of {list(suffixes)}; got {str(path)!r}"
         )
