@@ -13,6 +13,7 @@ from likely.errors import CapabilityError, MissingExtraError, StoreError
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+_TEXTS_KEPT = 64  # encodings of the latest texts
 _META_SPACE = "\u2581"
 
 
@@ -41,6 +42,8 @@ class HfTokenizer:
             index: str(token.content) for index, token in tokenizer.added_tokens_decoder.items()
         }
         self._bytes: dict[int, bytes] = {}
+        # Many continuations of one context come one after another.
+        self._encode = lru_cache(maxsize=_TEXTS_KEPT)(self._encode_anew)
 
     @classmethod
     def load(cls, path: str) -> "HfTokenizer":
@@ -75,6 +78,9 @@ class HfTokenizer:
         return bool(self.inner.chat_template)
 
     def encode(self, text: str) -> Encoding:
+        return self._encode(text)
+
+    def _encode_anew(self, text: str) -> Encoding:
         encoded = self.inner(
             text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )

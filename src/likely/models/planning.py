@@ -23,7 +23,7 @@ from likely.core.plan import (
 )
 from likely.core.trie import PrefixTrie
 
-_ROW_TOKENS = (64, 128, 256, 384, 512, 1024)
+_ROW_TOKENS = (64, 128, 160, 256, 384, 512, 1024)
 _PASS_TOKENS = (256, 384, 512, 1024, 2048)
 _MASK_CELLS = 1 << 19  # rows are narrower over a long past, so that masks and copies stay small
 _WORTH_MEASURING = 8192  # nodes: below this, measuring costs more than it can save
