@@ -258,6 +258,7 @@ def test_o37_a_target_is_built_without_special_tokens(toy_bytes):
 def test_o39_hooks_of_the_caller_see_the_model_and_change_no_bit(gpt2):
     before = likely.surprisal(gpt2, "the sky is blue").token_log_probs
     seen = []
+    others = list(gpt2.module.transformer.h[0]._forward_hooks)  # the library may keep its own
     hook = gpt2.module.transformer.h[0].register_forward_hook(
         lambda module, inputs, output: seen.append(1)
     )
@@ -265,7 +266,7 @@ def test_o39_hooks_of_the_caller_see_the_model_and_change_no_bit(gpt2):
         during = likely.surprisal(gpt2, "the sky is blue").token_log_probs
         hidden = likely.core.engine.Hidden(prefix=some_ids(4), norm="before")
         likely.core.engine.evaluate(gpt2, [hidden])
-        assert list(gpt2.module.transformer.h[0]._forward_hooks) == [hook.id]
+        assert list(gpt2.module.transformer.h[0]._forward_hooks) == [*others, hook.id]
     finally:
         hook.remove()
     assert seen
