@@ -1,0 +1,1 @@
+"""The study of constraints: which formulas over token predictions a model satisfies."""
