@@ -2,10 +2,10 @@ from itertools import product
 
 import pytest
 from hypothesis import given
+from strategies import formulas
 
 from likely.errors import InputError
 from likely.logic.formula import Formula, all_equal, count_of, holds, substitute, var, variables
-from strategies import formulas
 
 A, B, C = var("a"), var("b"), var("c")
 
@@ -36,8 +36,8 @@ def test_a_chain_of_iff_is_nested_and_not_all_equal():
 
 
 def test_chains_extend_on_the_left_only():
-    assert (A & B & C) == Formula("and", (A, B, C))
-    assert (A & (B & C)) == Formula("and", (A, Formula("and", (B, C))))
+    assert Formula("and", (A, B, C)) == (A & B & C)
+    assert Formula("and", (A, Formula("and", (B, C)))) == (A & (B & C))
 
 
 def test_variables_come_in_order_of_first_appearance():

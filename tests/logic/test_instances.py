@@ -83,7 +83,7 @@ def test_a_formula_over_all_rows_has_events_by_row():
         ('"a ^ c"', '"a ^ x(Bern)"', "applies 'x' to 'Bern', which is not in the list"),
         ("a(r) & !g(r)", "a(r) & !g", r"write g\(r\) inside forall r in rows"),
         ("a(r) & !g(r)", "a(r) & !g(n9)", "no row named 'n9'"),
-        ("When {act}, it is safe", "When {cities}, it is safe", "puts the list 'cities' into a text"),
+        ("When {act}, it is safe", "When {cities}, it is safe", "puts the list 'cities'"),
         ("where: \"kind == 'able'\"}\n  all", "where: \"kid == 'able'\"}\n  all", "names 'kid'"),
     ],
 )  # fmt: skip

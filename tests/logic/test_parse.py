@@ -2,11 +2,11 @@ import warnings
 
 import pytest
 from hypothesis import given
+from strategies import formulas
 
 from likely.errors import InputError, LikelyWarning
 from likely.logic.formula import Domain, Formula, count_of, var
 from likely.logic.parse import MAX_DEPTH, parse
-from strategies import formulas
 
 A, B, C, D = (var(name) for name in "abcd")
 
