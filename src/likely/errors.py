@@ -4,7 +4,8 @@
 LikelyError
 ├── InputError (ValueError)          the caller passed something unusable
 │   ├── ShapeError                   wrong shape or dtype
-│   └── UnknownNameError             no such model, study, section or data set
+│   ├── UnknownNameError             no such model, study, section or data set
+│   └── InconsistentTheory           a theory has probability 0, so nothing can be asked given it
 ├── CapabilityError                  the model cannot give what was asked
 ├── ContractError                    an adapter breaks a law that every model must keep
 ├── NumericalError (ArithmeticError) NaN, lost normalisation, no convergence
@@ -15,7 +16,7 @@ LikelyError
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class LikelyError(Exception):
@@ -44,6 +45,19 @@ class UnknownNameError(InputError):
         close = difflib.get_close_matches(name, names, n=3)
         hint = f"did you mean {close}?" if close else f"known: {names}"
         return cls(f"no {kind} named {name!r}; {hint}")
+
+
+class InconsistentTheory(InputError):  # noqa: N818 - the public name says what is the case
+    """A theory and its evidence have probability 0, so what is asked given them is undefined.
+
+    Attributes:
+        clash: Texts of parts (rules, evidence, certain events) that no assignment satisfies
+            together, while every smaller choice of them is satisfiable.
+    """
+
+    def __init__(self, message: str, *, clash: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.clash = tuple(clash)
 
 
 class CapabilityError(LikelyError):
