@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Int64
@@ -88,16 +89,25 @@ class GraphBuilder:
         return self.add([(self.conjoin(parts[:half]), self.conjoin(parts[half:]))])
 
     def graph(self, root: int) -> Graph:
-        """Return the graph of all nodes so far, under this root."""
-        pairs = np.array([pair for node in self._nodes for pair in node], dtype=np.int64)
-        pairs = pairs.reshape(-1, 2)
-        sizes = np.fromiter(map(len, self._nodes), dtype=np.int64, count=len(self._nodes))
+        """Return the graph of the nodes at or below this root."""
+        first = 2 * self.n_vars + 2
+        nodes = list(self._nodes)
+        is_used = [False] * (first + len(nodes))
+        is_used[root] = True
+        for i in range(len(nodes) - 1, -1, -1):
+            if is_used[first + i]:
+                for prime, sub in nodes[i]:
+                    is_used[prime] = is_used[sub] = True
+        kept = [node for i, node in enumerate(nodes) if is_used[first + i]]
+        new = [*range(first), *(first - 1 + np.cumsum(is_used[first:])).tolist()]
+        pairs = np.array([(new[p], new[s]) for node in kept for p, s in node], dtype=np.int64)
+        sizes = np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
         return Graph(
             n_vars=self.n_vars,
-            primes=np.ascontiguousarray(pairs[:, 0]),
-            subs=np.ascontiguousarray(pairs[:, 1]),
+            primes=pairs.reshape(-1, 2)[:, 0].copy(),
+            subs=pairs.reshape(-1, 2)[:, 1].copy(),
             offsets=np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]),
-            root=root,
+            root=new[root],
         )
 
 
@@ -105,7 +115,7 @@ def element_lists(graph: Graph) -> list[list[tuple[int, int]]]:
     """Return the elements (prime, sub) of each inner node, as plain Python numbers."""
     pairs = list(zip(graph.primes.tolist(), graph.subs.tolist(), strict=True))
     bounds = graph.offsets.tolist()
-    return [pairs[start:stop] for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [pairs[start:stop] for start, stop in pairwise(bounds)]
 
 
 def variable_masks(graph: Graph) -> list[int]:
