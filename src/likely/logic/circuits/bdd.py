@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
+
 from likely.errors import BudgetError, InputError
-from likely.logic.circuits.graph import Graph, GraphBuilder
+from likely.logic.circuits.graph import Graph
 from likely.logic.circuits.nodes import NodeTable
 from likely.logic.circuits.orders import force_order, sift
 from likely.logic.formula import Formula, variables
@@ -121,13 +123,32 @@ class Bdd:
 
     def to_graph(self, root: int) -> Graph:
         """Return the node as a graph over the columns `names`."""
-        table, builder = self._table, GraphBuilder(len(self.names))
-        ids = {0: builder.false, 1: builder.true}
+        table, n = self._table, len(self.names)
+        true, false = 2 * n, 2 * n + 1
+        ids = {0: false, 1: true}
+        primes: list[int] = []
+        subs: list[int] = []
+        offsets = [0]
         for node in table.reachable([root]):
             column = self._column_at[table.level[node]]
-            yes, no = (builder.literal(column, positive=sign) for sign in (True, False))
-            ids[node] = builder.add([(yes, ids[table.high[node]]), (no, ids[table.low[node]])])
-        return builder.graph(ids[root])
+            no, yes = ids[table.low[node]], ids[table.high[node]]
+            if (no, yes) in ((false, true), (true, false)):
+                ids[node] = column if yes == true else n + column
+                continue
+            ids[node] = 2 * n + 1 + len(offsets)
+            kept = [
+                (prime, sub) for prime, sub in ((column, yes), (n + column, no)) if sub != false
+            ]
+            primes += [prime for prime, _ in kept]
+            subs += [sub for _, sub in kept]
+            offsets.append(len(primes))
+        return Graph(
+            n_vars=n,
+            primes=np.array(primes, dtype=np.int64),
+            subs=np.array(subs, dtype=np.int64),
+            offsets=np.array(offsets, dtype=np.int64),
+            root=ids[root],
+        )
 
     def _combine(self, part: Formula, nodes: list[int]) -> int:
         if part.domain is not None:
@@ -235,9 +256,9 @@ class Bdd:
         level = table.level
         low, high = table.low[test], table.high[test]
         at = level[test]
-        if low < 2 and high < 2 and test > 1 and at < level[yes] and at < level[no]:
-            if len(level) < self._limit:
-                return table.node(at, no, yes) if high else table.node(at, yes, no)
+        is_on_top = at < level[yes] and at < level[no]
+        if is_on_top and low < 2 and high < 2 and len(level) < self._limit:  # a literal
+            return table.node(at, no, yes) if high else table.node(at, yes, no)
         is_last = False
         while True:
             try:
@@ -257,56 +278,38 @@ class Bdd:
         tops: list[int] = []
         done: list[int] = []
         while tasks:
-            task = tasks.pop()
-            f, g, h = task
-            if f < 0:  # both branches of this task are done
-                task = tasks.pop()
-                top = tops.pop()
-                b = done.pop()
-                a = done[-1]
-                if a != b:
-                    found = unique[top].get((a, b))
-                    if found is None:
-                        if (len(level) >= limit and not table.free) or len(memo) > most_steps:
-                            raise _Full
-                        found = table.node(top, a, b)
+            f, g, h = task = tasks.pop()
+            if f < 0:  # both branches of the task below are done
+                task, top, yes = tasks.pop(), tops.pop(), done.pop()
+                no = found = done[-1]
+                if no != yes:
+                    known = unique[top].get((no, yes))
+                    if known is None and len(level) >= limit and not table.free:
+                        raise _Full
+                    found = table.node(top, no, yes) if known is None else known
                     done[-1] = found
-                    memo[task] = found
-                else:
-                    memo[task] = a
-                continue
-            if f == 1 or g == h:
+                memo[task] = found
+                if len(memo) > most_steps:
+                    raise _Full
+            elif f == 1 or g == h:
                 done.append(g)
-                continue
-            if f == 0:
+            elif f == 0:
                 done.append(h)
-                continue
-            if g == 1 and h == 0:
+            elif g == 1 and h == 0:
                 done.append(f)
-                continue
-            known = memo.get(task)
-            if known is not None:
+            elif (known := memo.get(task)) is not None:
                 done.append(known)
-                continue
-            top = level[f]
-            if level[g] < top:
-                top = level[g]
-            if level[h] < top:
-                top = level[h]
-            tops.append(top)
-            if level[f] == top:
-                f0, f1 = low[f], high[f]
             else:
-                f0 = f1 = f
-            if level[g] == top:
-                g0, g1 = low[g], high[g]
-            else:
-                g0 = g1 = g
-            if level[h] == top:
-                h0, h1 = low[h], high[h]
-            else:
-                h0 = h1 = h
-            tasks += (task, _BOTH_DONE, (f1, g1, h1), (f0, g0, h0))
+                top = level[f]
+                if level[g] < top:
+                    top = level[g]
+                if level[h] < top:
+                    top = level[h]
+                f0, f1 = (low[f], high[f]) if level[f] == top else (f, f)
+                g0, g1 = (low[g], high[g]) if level[g] == top else (g, g)
+                h0, h1 = (low[h], high[h]) if level[h] == top else (h, h)
+                tops.append(top)
+                tasks += (task, _BOTH_DONE, (f1, g1, h1), (f0, g0, h0))
         return done[0]
 
     def _make_room(self, operands: list[int]) -> None:

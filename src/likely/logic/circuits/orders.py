@@ -41,7 +41,7 @@ def force_order(formula: Formula, names: Sequence[str]) -> tuple[str, ...]:
             name: sum(centres[i] for i in ours) / len(ours) if ours else float(place[name])
             for name, ours in touching.items()
         }
-        order = sorted(order, key=lambda name: pull[name])  # noqa: B023  (used at once)
+        order = sorted(order, key=lambda name: pull[name])
         span = _span(edges, order)
         if span < least:
             least, best = span, order
