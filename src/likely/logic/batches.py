@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 
 from likely.logic.circuits import compile
 from likely.logic.formula import Formula, substitute, var, variables
@@ -38,16 +38,27 @@ class Shape:
     formula: Formula
     names: tuple[str, ...]
     members: tuple[int, ...]
-    columns: np.ndarray
+    columns: Int64[np.ndarray, "M n"]
+
+
+def canonical(formula: Formula) -> tuple[Formula, tuple[str, ...]]:
+    """Return a formula with its events renamed ``v0``, ``v1``, ..., and their own names in order.
+
+    >>> from likely.logic.parse import parse
+    >>> shape, names = canonical(parse("b -> a & b"))
+    >>> str(shape), names
+    ('v0 -> v1 & v0', ('b', 'a'))
+    """
+    own = variables(formula)
+    rename = {key: var(f"v{i}") for i, key in enumerate(own)}
+    return substitute(formula, lambda node: rename[node.key]), own
 
 
 def shapes(bound: Sequence[Bound]) -> tuple[Shape, ...]:
     """Return the formulas grouped by shape, shapes in order of first appearance."""
     groups: dict[Formula, list[tuple[int, list[int]]]] = {}
     for place, item in enumerate(bound):
-        own = variables(item.formula)
-        rename = {key: var(f"v{i}") for i, key in enumerate(own)}
-        formula = substitute(item.formula, lambda node, to=rename: to[node.key])  # type: ignore[misc]
+        formula, own = canonical(item.formula)
         groups.setdefault(formula, []).append((place, [item.columns[key] for key in own]))
     return tuple(
         Shape(

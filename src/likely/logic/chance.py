@@ -96,16 +96,40 @@ def scores_from(log_prob: float, log_prob_broken: float, info: Informativeness) 
     Raises:
         NumericalError: A log-probability is NaN or positive.
     """
-    check_log_probs(np.array([log_prob, log_prob_broken]), what="the scores of a formula")
-    ratio = (log_prob - info.log_chance) / LN2
+    return scores_between(
+        log_prob=log_prob,
+        log_prob_broken=log_prob_broken,
+        log_chance=info.log_chance,
+        log_chance_broken=info.log_chance_broken,
+    )
+
+
+def scores_between(
+    *, log_prob: float, log_prob_broken: float, log_chance: float, log_chance_broken: float
+) -> Scores:
+    """Return the scores for two laws under which a formula, given some evidence, was asked.
+
+    Args:
+        log_prob: Of the formula under the model, nats.
+        log_prob_broken: Of its negation.
+        log_chance: Of the formula under chance.
+        log_chance_broken: Of its negation; ``-inf`` for a tautology.
+
+    Raises:
+        NumericalError: A log-probability is NaN or positive.
+    """
+    told = [log_prob, log_prob_broken, log_chance, log_chance_broken]
+    check_log_probs(np.array(told), what="the scores of a formula")
+    bits = 0.0 - log_chance / LN2
+    ratio = (log_prob - log_chance) / LN2
     corrected = normalised = gain = None
-    if not info.is_tautology:
-        corrected = -math.expm1(log_prob_broken - info.log_chance_broken)
-        normalised = ratio / info.bits
+    if log_chance_broken > -math.inf:
+        corrected = -math.expm1(log_prob_broken - log_chance_broken)
+        normalised = ratio / bits
         if log_prob_broken > -math.inf:
-            gain = (log_prob - log_prob_broken) - (info.log_chance - info.log_chance_broken)
+            gain = (log_prob - log_prob_broken) - (log_chance - log_chance_broken)
     return Scores(
-        bits=info.bits,
+        bits=bits,
         log_prob=log_prob,
         log_prob_broken=log_prob_broken,
         chance_corrected=corrected,

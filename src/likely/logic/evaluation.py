@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -13,12 +14,14 @@ from likely.core.logspace import log1mexp
 from likely.core.model import LanguageModel, Settings
 from likely.core.text.encode import Bos
 from likely.errors import InconsistentTheory, InputError
-from likely.logic.batches import Bound, log_probs
+from likely.logic.batches import Bound, canonical, log_probs
+from likely.logic.chance import Scores, scores_between
 from likely.logic.clash import conjunction
 from likely.logic.events import EventScores, Multi, Rescaling, score_events
 from likely.logic.formula import TRUE, Formula, holds, variables
-from likely.logic.informativeness import Informativeness, Scores, informativeness
+from likely.logic.informativeness import Informativeness, informativeness
 from likely.logic.instances import Instance, instances
+from likely.logic.queries import entails
 from likely.logic.results import (
     ConditionalScore,
     Evaluation,
@@ -128,9 +131,7 @@ class _Table:
     def rescalings(self) -> tuple[str, ...]:
         return tuple(self.scored.log_odds)
 
-    def log_probs(
-        self, formulas: Sequence[tuple[Instance, Formula]]
-    ) -> Float[np.ndarray, "R1 N"]:
+    def log_probs(self, formulas: Sequence[tuple[Instance, Formula]]) -> Float[np.ndarray, "R1 N"]:
         """Return the log-probability of each formula under each rescaling, and last by chance."""
         bound = [Bound(formula=f, columns=self.columns[i.id]) for i, f in formulas]
         rows = list(self.scored.log_odds.values())
@@ -219,18 +220,38 @@ def _inform(instance: Instance, claim: Claim) -> Informativeness | None:
         raise InputError(f"{where} has no hard or noisy rule, so there is nothing to satisfy")
     joint = _joint(claim)
     evidence = claim.evidence or TRUE
-    for formula in (evidence, joint & evidence):
-        try:
-            info = _informed(formula)
-        except InconsistentTheory as error:
-            text = f"{where} can never hold: {error}"
-            raise InconsistentTheory(text, clash=error.clash) from None
-    if _is_product(claim) and _informed(~joint & evidence, may_clash=True) is None:
+    try:
+        _informed(joint & evidence)
+    except InconsistentTheory as error:
+        raise InconsistentTheory(f"{where} can never hold: {error}", clash=error.clash) from None
+    if not _is_product(claim):
+        return None
+    if entails(evidence, joint):
         raise InputError(
             f"{where} always holds, {str(joint)!r}, so no score on it means anything; make it say "
             "something, or delete it"
         )
-    return _informed(joint) if _is_product(claim) and claim.evidence is None else None
+    return _informed(joint) if claim.evidence is None else None
+
+
+def _informed(formula: Formula) -> Informativeness:
+    """Return how much a formula says; one computation a shape.
+
+    Raises:
+        InconsistentTheory: It cannot hold.
+    """
+    shape, names = canonical(formula)
+    try:
+        info = _shape_information(shape)
+    except InconsistentTheory:
+        return informativeness(formula)  # raises with the formula's own names
+    own = dict(zip(variables(shape), names, strict=True))
+    return replace(info, share_true={own[key]: x for key, x in info.share_true.items()})
+
+
+@lru_cache(maxsize=512)
+def _shape_information(shape: Formula) -> Informativeness:
+    return informativeness(shape)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,11 +301,11 @@ class _Judged:
             )
         if not _is_product(claim):
             return _weighted_scores(claim, odds)
-        return Scores(
-            log_prob=float(self.kept[k, n] - self.given[k, n]),
-            log_broken=float(self.broken[k, n] - self.given[k, n]),
-            log_chance=float(self.kept[-1, n] - self.given[-1, n]),
-            log_chance_broken=float(self.broken[-1, n] - self.given[-1, n]),
+        return scores_between(
+            log_prob=min(0.0, float(self.kept[k, n] - self.given[k, n])),
+            log_prob_broken=min(0.0, float(self.broken[k, n] - self.given[k, n])),
+            log_chance=min(0.0, float(self.kept[-1, n] - self.given[-1, n])),
+            log_chance_broken=min(0.0, float(self.broken[-1, n] - self.given[-1, n])),
         )
 
     def rule_log_probs(self, n: int, k: int) -> dict[str, float]:
@@ -296,9 +317,7 @@ class _Judged:
         }
 
 
-def _items(
-    table: _Table, known: Mapping[str, Informativeness | None]
-) -> tuple[ItemScore, ...]:
+def _items(table: _Table, known: Mapping[str, Informativeness | None]) -> tuple[ItemScore, ...]:
     judged = _Judged.over(table)
     items = []
     for n, (instance, claim) in enumerate(judged.placed):
@@ -347,9 +366,9 @@ def _weighted_scores(claim: Claim, odds: Mapping[str, float]) -> Scores:
     theory = weighted_of(claim)
     chance = theory.log_satisfaction(log_odds=dict.fromkeys(odds, 0.0))
     log_prob = theory.log_satisfaction(log_odds=odds)
-    return Scores(
+    return scores_between(
         log_prob=log_prob,
-        log_broken=float(log1mexp(np.array(log_prob))),
+        log_prob_broken=float(log1mexp(np.array(log_prob))),
         log_chance=chance,
         log_chance_broken=float(log1mexp(np.array(chance))),
     )
@@ -404,9 +423,7 @@ def _orderings(table: _Table) -> tuple[OrderingScore, ...]:
             # Two impossible answers are neither above the other.
             ratio = 0.0 if high == low else float(high - low)
             scores.append(
-                OrderingScore(
-                    name=name, instance=instance.id, row=instance.row, log_ratio=ratio
-                )
+                OrderingScore(name=name, instance=instance.id, row=instance.row, log_ratio=ratio)
             )
     return tuple(scores)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from likely.core.estimate import Cost
 from likely.core.jsonio import dumps
 from likely.errors import UnknownNameError
-from likely.logic.informativeness import Informativeness, Scores
+from likely.logic.chance import Scores
+from likely.logic.informativeness import Informativeness
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -98,9 +98,7 @@ class Circuit:
                 f"got {names!r}"
             )
         layers = Layers(graph)
-        unit = Unit(
-            method="graph", kernel=layers, width=layers.width, make_graph=lambda: graph
-        )
+        unit = Unit(method="graph", kernel=layers, width=layers.width, make_graph=lambda: graph)
         columns = np.arange(graph.n_vars)[:, None]
         part = Part(unit=unit, columns=columns, signs=np.ones(columns.shape, dtype=np.bool_))
         draft = cls(formula=None, names=names, parts=(part,), is_satisfiable=True)

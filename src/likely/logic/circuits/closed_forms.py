@@ -49,9 +49,7 @@ def all_equal(log_odds: Float[Tensor, "n B"]) -> tuple[Float[Tensor, "B"], Slope
     return value, slope
 
 
-def parity(
-    log_odds: Float[Tensor, "n B"], *, is_odd: bool
-) -> tuple[Float[Tensor, "B"], Slope]:
+def parity(log_odds: Float[Tensor, "n B"], *, is_odd: bool) -> tuple[Float[Tensor, "B"], Slope]:
     """Return log P that an odd (or even) number of literals holds.
 
     With ``t = prod(1 - 2 p)`` that is ``(1 - t) / 2`` (or ``(1 + t) / 2``); ``log|t|`` is summed

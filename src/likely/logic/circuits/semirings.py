@@ -36,9 +36,7 @@ def best_model(
     """
     heavier = torch.maximum(log_pos, log_neg)
     base = heavier.clamp(min=FLOOR)
-    values = layers.values(
-        log_pos.clamp(min=FLOOR) - base, log_neg.clamp(min=FLOOR) - base, MAX
-    )
+    values = layers.values(log_pos.clamp(min=FLOOR) - base, log_neg.clamp(min=FLOOR) - base, MAX)
     is_true, is_false = layers.flow(values, MAX)
     chosen = (is_true > 0) | ((is_false == 0) & (log_pos > log_neg))
     return to_edge(values[layers.root]) + heavier.sum(0), chosen

@@ -113,9 +113,7 @@ def literal_shape(formula: Formula) -> LiteralShape | None:
     if len(set(names)) < len(names):
         return None
     high = len(names) if formula.high is None else formula.high
-    return LiteralShape(
-        op=op, names=tuple(names), signs=tuple(signs), low=formula.low, high=high
-    )
+    return LiteralShape(op=op, names=tuple(names), signs=tuple(signs), low=formula.low, high=high)
 
 
 def shape(formula: Formula) -> Shape:
@@ -219,7 +217,7 @@ def _parity(parts: Iterable[Formula], *, is_odd: bool) -> Formula:
     seen: dict[Formula, None] = {}
     for part in parts:
         if part.op == "not":
-            is_odd, part = not is_odd, part.operands[0]  # noqa: PLW2901
+            is_odd, part = not is_odd, part.operands[0]
         if part.op in ("true", "false"):
             is_odd ^= part.op == "true"
         elif part in seen:
