@@ -170,4 +170,4 @@ def _log_sum(log_weights: Sequence[float]) -> float:
 
 
 def _complement(log_prob: float) -> float:
-    return float(log1mexp(np.array(min(0.0, log_prob))))
+    return float(log1mexp(np.array(min(0.0, log_prob)))) + 0.0  # -0.0 reads as a negative

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 
 from likely.core.logspace import log1mexp
+from likely.errors import InputError
 from likely.logic.events.answers import (
     Ids,
     Multi,
@@ -18,7 +19,7 @@ from likely.logic.events.answers import (
     pair_of,
     together,
 )
-from likely.logic.events.readings import Reading, Readings
+from likely.logic.events.readings import Reading, Readings, Target
 from likely.logic.events.rescaling import Rescaling, clamp_log_odds
 
 
@@ -34,7 +35,7 @@ class Result:
 
 def combine(
     chosen: Rescaling,
-    sequences: Sequence[Sequence[Ids]],
+    targets: Sequence[Target],
     readings: Readings,
     *,
     multi: Multi,
@@ -44,20 +45,20 @@ def combine(
 
     Args:
         chosen: The rescaling.
-        sequences: Of each event, as they were read.
+        targets: As they were read.
         readings: What was read.
         multi: As in `score_events`.
         clamp: As in `score_events`.
     """
-    high = _side(chosen, sequences, readings, 1, multi)
-    low = high if _is_told(readings) else _side(chosen, sequences, readings, 0, multi)
+    high = _side(chosen, targets, readings, 1, multi)
+    low = high if _is_told(readings) else _side(chosen, targets, readings, 0, multi)
     middle = high if low is high else _middle(low, high)
     is_clamped = middle >= chosen.ceiling
-    if chosen.saturates and clamp is not None:
-        _, moved = clamp_log_odds(torch.from_numpy(middle), epsilon=clamp)
-        is_clamped |= moved.numpy()
+    if clamp is not None and (chosen.saturates or "log_others" in chosen.needs):
+        may_move = np.array([chosen.saturates or target.is_alone for target in targets])
+        is_clamped |= may_move & clamp_log_odds(torch.from_numpy(middle), epsilon=clamp)[1].numpy()
         middle, low, high = (
-            clamp_log_odds(torch.from_numpy(x), epsilon=clamp)[0].numpy()
+            np.where(may_move, clamp_log_odds(torch.from_numpy(x), epsilon=clamp)[0].numpy(), x)
             for x in (middle, low, high)
         )
     return Result(log_odds=middle, low=low, high=high, is_clamped=is_clamped)
@@ -74,7 +75,7 @@ def _is_told(readings: Readings) -> bool:
 
 def _side(
     chosen: Rescaling,
-    sequences: Sequence[Sequence[Ids]],
+    targets: Sequence[Target],
     readings: Readings,
     side: int,
     multi: Multi,
@@ -89,13 +90,13 @@ def _side(
     columns = readings.worst if side == 0 else readings.best
     steps = {need: torch.from_numpy(columns[need]) for need in chosen.needs}
     if multi == "seq_ratio":
-        return _by_ratio(chosen, sequences, readings, steps, side)
+        return _by_ratio(chosen, targets, readings, steps, side)
     log_odds = _numpy(chosen.of_statistics(steps))
     return np.array(
         [
-            _of_event(paths, reading, log_odds[start:stop].tolist(), side, multi)
-            for paths, reading, start, stop in zip(
-                sequences, readings.items, readings.offsets, readings.offsets[1:], strict=False
+            _of_event(target.answer.sequences, reading, log_odds[start:stop].tolist(), side, multi)
+            for target, reading, start, stop in zip(
+                targets, readings.items, readings.offsets, readings.offsets[1:], strict=False
             )
         ]
     )
@@ -113,24 +114,25 @@ def _of_event(
 
 def _by_ratio(
     chosen: Rescaling,
-    sequences: Sequence[Sequence[Ids]],
+    targets: Sequence[Target],
     readings: Readings,
     steps: Mapping[str, torch.Tensor],
     side: int,
 ) -> Float[np.ndarray, "N"]:
     """Return log-odds of the log ratios to the top, added up along each sequence, rescaled once."""
     if chosen.log_ratio is None or chosen.of_log_ratio is None:
-        return np.full(len(sequences), np.nan)
+        raise InputError(f"the rescaling {chosen.label!r} is no function of a ratio to the top")
     ratios = (steps["log_prob"] - steps[chosen.log_ratio]).tolist()
     sums: list[float] = []
-    for paths, reading, start in zip(sequences, readings.items, readings.offsets, strict=False):
+    all_paths = [target.answer.sequences for target in targets]
+    for paths, reading, start in zip(all_paths, readings.items, readings.offsets, strict=False):
         place = {node: start + i for i, node in enumerate(reading.token_log_probs)}
         sums += [sum(ratios[place[ids[:n]]] for n in range(len(ids))) for ids in paths]
     values = iter(_numpy(chosen.of_log_ratio(torch.tensor(sums, dtype=torch.float64))).tolist())
     return np.array(
         [
             odds_of(_over_paths(paths, reading, [pair_of(next(values)) for _ in paths], side))
-            for paths, reading in zip(sequences, readings.items, strict=True)
+            for paths, reading in zip(all_paths, readings.items, strict=True)
         ]
     )
 

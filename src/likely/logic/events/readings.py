@@ -14,11 +14,12 @@ from jaxtyping import Float, Int
 from likely.core.engine import Answer, Continuation, Meter, Reduction, Request, Row, Store, Top
 from likely.core.engine import evaluate as engine_evaluate
 from likely.core.estimate import Cost
-from likely.core.logspace import logsumexp
+from likely.core.logspace import log1mexp, logsumexp
 from likely.core.model import Capability, LanguageModel, Settings
-from likely.core.text.word_ends import word_ends
+from likely.core.text.word_ends import Kind, word_ends
 from likely.logic.events.answers import Ids, TokenisedAnswer
 from likely.logic.events.bounds import bound_statistics, statistics_of_target
+from likely.logic.events.closed import Rest
 from likely.logic.events.statistics import ROW_STATISTICS, lose, row_statistics, win
 
 STANDARD = (*ROW_STATISTICS, win(1.0), lose(1.0))
@@ -32,12 +33,17 @@ class Target:
     Attributes:
         answer: The event's own.
         neutral: Ids of the neutral context, or None where none is needed.
-        others: The other answers of its closed set; empty where none are needed.
+        rest: What else its closed set holds, or None where none is needed.
     """
 
     answer: TokenisedAnswer
     neutral: Ids | None = None
-    others: tuple[TokenisedAnswer, ...] = ()
+    rest: Rest | None = None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether its closed set holds nothing else."""
+        return self.rest is not None and not self.rest.sequences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,14 +164,17 @@ class _Asker:
     def top(self, prefix: Ids) -> int:
         return self._ask(("top", prefix), Top(prefix=prefix, k=self.top_k))
 
-    def ends(self, answer: TokenisedAnswer) -> tuple[int, ...]:
-        """Ask for the chance of a new word after each sequence; nothing where none must start."""
+    def end(self, prefix: Ids, kind: Kind) -> int:
+        """Ask for the chance that a new word starts."""
+        request = Row(prefix=prefix, reduction=word_ends(self.model, kind).reduction)
+        return self._ask(("end", prefix, kind), request)
+
+    def ends(self, answer: TokenisedAnswer | Rest) -> tuple[int, ...]:
+        """Ask for a new word after each sequence; for nothing where none must start."""
+        kinds = answer.ends or ()
         return tuple(
-            self._ask(
-                ("end", answer.context + ids, kind),
-                Row(prefix=answer.context + ids, reduction=word_ends(self.model, kind).reduction),
-            )
-            for ids, kind in zip(answer.sequences, answer.ends or (), strict=bool(answer.ends))
+            self.end(answer.context + ids, kind)
+            for ids, kind in zip(answer.sequences, kinds, strict=bool(kinds))
         )
 
     def _ask(self, key: Hashable, request: Request) -> int:
@@ -196,7 +205,8 @@ class _Plan:
         paths: For each sequence; empty where rows are read.
         neutral: For each sequence after the neutral context; empty where none is needed.
         ends: For each sequence; empty where no word must end.
-        others: For each other answer the paths and ends of its sequences.
+        rest: For each other sequence of the closed set.
+        rest_ends: For each of those; empty where no word must end.
     """
 
     nodes: tuple[tuple[Ids, Ids], ...]
@@ -204,7 +214,8 @@ class _Plan:
     paths: tuple[int, ...]
     neutral: tuple[int, ...]
     ends: tuple[int, ...]
-    others: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    rest: tuple[int, ...]
+    rest_ends: tuple[int, ...]
 
 
 def _plan(asker: _Asker, target: Target) -> _Plan:
@@ -221,13 +232,11 @@ def _plan(asker: _Asker, target: Target) -> _Plan:
             steps = tuple(asker.top(answer.context + node) for node, _ in nodes)
     if target.neutral is not None:
         neutral = tuple(asker.path(target.neutral, ids) for ids in answer.sequences)
-    others = tuple(
-        (tuple(asker.path(other.context, ids) for ids in other.sequences), asker.ends(other))
-        for other in target.others
-    )
+    rest = target.rest
     return _Plan(
         nodes=nodes, steps=steps, paths=paths, neutral=neutral, ends=asker.ends(answer),
-        others=others,
+        rest=() if rest is None else tuple(asker.path(rest.context, s) for s in rest.sequences),
+        rest_ends=() if rest is None else asker.ends(rest),
     )  # fmt: skip
 
 
@@ -258,7 +267,7 @@ def _read(
         },
         log_ends=log_ends,
         log_prob=_total(told, sequences, log_ends),
-        log_others=_others(target, plan, answers),
+        log_others=_others(target, plan, answers, told, log_ends),
         is_censored=any(low < high for tokens in told.values() for low, high in tokens.values()),
     )
     return reading, worst, best
@@ -330,13 +339,37 @@ def _total(
     return low, high
 
 
-def _others(target: Target, plan: _Plan, answers: Sequence[Answer]) -> tuple[float, float]:
-    totals = []
-    for other, (paths, ends) in zip(target.others, plan.others, strict=True):
-        told = _of_paths(other.sequences, [answers[place] for place in paths])
-        after = [_word_end(answers[place]) for place in ends] or None
-        totals.append(_total(told, other.sequences, after))
-    return _log_sum([low for low, _ in totals]), _log_sum([high for _, high in totals])
+def _others(
+    target: Target,
+    plan: _Plan,
+    answers: Sequence[Answer],
+    own: _Told,
+    log_ends: Sequence[float] | None,
+) -> tuple[float, float]:
+    """Return both ends of the rest of the closed set; what of the answer lies in it is taken off.
+
+    One of the others may contain a sequence of the answer; they share its mass, which is counted
+    for the answer.
+    """
+    if target.rest is None or target.is_alone:
+        return -math.inf, -math.inf
+    told = _of_paths(target.rest.sequences, [answers[place] for place in plan.rest])
+    ends = [_word_end(answers[place]) for place in plan.rest_ends] or None
+    low, high = _total(told, target.rest.sequences, ends)
+    inside = target.rest.inside
+    if not inside:
+        return low, high
+    after = log_ends or [0.0] * len(target.answer.sequences)
+    end_of = dict(zip(target.answer.sequences, after, strict=True))
+    shared = _total(own, inside, [end_of[ids] for ids in inside])
+    return _minus(low, shared[1]), _minus(high, shared[0])
+
+
+def _minus(log_whole: float, log_part: float) -> float:
+    """Return the log of the difference; ``-inf`` where bounds leave nothing."""
+    if log_part == -math.inf or log_whole == -math.inf:
+        return log_whole
+    return log_whole + float(log1mexp(np.array(min(0.0, log_part - log_whole))))
 
 
 def _word_end(answer: Answer) -> float:

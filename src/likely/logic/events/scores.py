@@ -29,7 +29,8 @@ class EventScores:
         log_prob: Shape ``(N,)``, nats: of the answer as token sequences, nothing rescaled; an upper
             bound where ``censored``. With ``multi="first"`` of the first tokens.
         flags: For each event ``boundary_merge``, ``whitespace_moved``, ``multi_token``,
-            ``clamped`` (under some rescaling), ``interval`` (under some rescaling), ``censored``.
+            ``clamped`` and ``interval`` (under some rescaling), ``censored``, ``closed_alone`` (no
+            other candidate), ``overlap`` (another candidate contains a spelling of the answer).
         tokens: For each event the sequences that were scored.
         pieces: Their text.
         context_tokens: Ids of each context exactly as evaluated.

@@ -1,18 +1,23 @@
-"""Events scored on a model: every rescaling asked for, from one pass over it. Unit: nats."""
+"""Events scored on a model: every rescaling asked for, from one pass over it. Unit: nats.
 
-from collections.abc import Mapping, Sequence
+The candidates of an event are words with their default spellings; one that begins with white space
+is an exact spelling. Without candidates its rivals are the answers of all other events of the call
+after the same context.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias, get_args
+from typing import get_args
 
 import numpy as np
 
 from likely.core.engine import Meter, Store
 from likely.core.model import Capability, LanguageModel, Settings
-from likely.core.text.encode import Bos, Boundary, Context
+from likely.core.text.encode import Bos, Boundary
 from likely.core.text.surfaces import encode_surface
 from likely.errors import CapabilityError, InputError
 from likely.logic.events.answers import (
-    Clash,
     Ids,
     Multi,
     TokenisedAnswer,
@@ -22,7 +27,9 @@ from likely.logic.events.answers import (
     tokenise,
 )
 from likely.logic.events.bounds import is_bounded
+from likely.logic.events.closed import Named, distinct_answers, rest_of
 from likely.logic.events.combine import Result, combine
+from likely.logic.events.event import Event
 from likely.logic.events.readings import Readings, Target, read_targets
 from likely.logic.events.registry import RESCALINGS
 from likely.logic.events.rescaling import Rescaling, rescaling
@@ -35,28 +42,6 @@ CLAMP = 1e-6
 """Probabilities under rescalings that reach 1 are kept this far from 0 and 1."""
 
 _TOP_K = 20  # likeliest tokens asked of a model that lists them and does not say how many
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """The event that an answer follows a context.
-
-    Attributes:
-        id: Shown in results.
-        context: Text, ids, or a chat from `likely.chat`.
-        answers: Words that all stand for the one answer, or its exact spellings.
-        is_exact: Whether ``answers`` and ``candidates`` are exact spellings, not words.
-        candidates: For ``closed``: the words of each answer of the closed set, its own included or
-            not. None: the answers of all events of the call that share the context.
-        neutral: For ``pmi``: a context that says nothing about the answer.
-    """
-
-    id: str
-    context: Context
-    answers: tuple[str, ...]
-    is_exact: bool = False
-    candidates: tuple[tuple[str, ...], ...] | None = None
-    neutral: Context | None = None
 
 
 def score_events(
@@ -97,9 +82,8 @@ def score_events(
         meter: A progress meter.
 
     Raises:
-        InputError: Unusable events; no neutral context for ``pmi``; a closed set of one, or whose
-            answers overlap; first tokens that agree under ``first``; ``seq_ratio`` under a
-            rescaling that has none.
+        InputError: Unusable events; no neutral context for ``pmi``; first tokens of rivals that
+            agree under ``first``; ``seq_ratio`` under a rescaling that has none.
         CapabilityError: The model's answers do not determine a rescaling; names those that work.
         NumericalError: NaN.
 
@@ -114,26 +98,19 @@ def score_events(
     chosen = _choose(model, rescalings, multi, word_end)
     if not events:
         raise InputError("there is nothing to score: got no events")
-    answers = [_answer(model, e, e.answers, bos, boundary, word_end) for e in events]
-    groups = _groups(events, answers)
-    found = tuple(clash for group in groups.values() for clash in find_clashes(group))
+    encode = _Encoder(model=model, bos=bos, boundary=boundary, word_end=word_end)
+    answers = [encode.own(event) for event in events]
+    groups = distinct_answers(["|".join(_given(event)) for event in events], answers)
     needs = {need for r in chosen for need in r.needs}
     targets = [
-        _target(
-            event, answer, _rivals(model, event, answer, groups, bos, boundary), multi=multi,
-            neutral=_neutral(model, event, answer, bos, boundary)
-            if "log_neutral" in needs
-            else None,
-            has_others="log_others" in needs,
-        )
+        _target(encode, event, answer, groups[answer.context], multi=multi, needs=needs)
         for event, answer in zip(events, answers, strict=True)
-    ]  # fmt: skip
+    ]
     readings = read_targets(
         model, targets, sorted(needs - {"log_others"}), top_k=top_k or _top_k(model),
         settings=settings, cache=cache, meter=meter,
     )  # fmt: skip
-    sequences = [target.answer.sequences for target in targets]
-    results = {r.label: combine(r, sequences, readings, multi=multi, clamp=clamp) for r in chosen}
+    results = {r.label: combine(r, targets, readings, multi=multi, clamp=clamp) for r in chosen}
     return EventScores(
         ids=tuple(event.id for event in events),
         keys=tuple(answer.key for answer in answers),
@@ -146,13 +123,10 @@ def score_events(
         pieces=tuple(target.answer.pieces for target in targets),
         context_tokens=tuple(answer.context for answer in answers),
         clamped={name: int(result.is_clamped.sum()) for name, result in results.items()},
-        clashes=found,
+        clashes=tuple(c for group in groups.values() for c in find_clashes(group)),
         multi=multi,
         cost=readings.cost,
     )
-
-
-_Named: TypeAlias = list[tuple[str, TokenisedAnswer]]
 
 
 def _choose(
@@ -193,92 +167,99 @@ def _check_bounded(model: LanguageModel, chosen: Sequence[Rescaling], word_end: 
         )
 
 
-def _answer(
-    model: LanguageModel,
-    event: Event,
-    given: Sequence[str],
-    bos: Bos,
-    boundary: Boundary,
-    word_end: bool,
-) -> TokenisedAnswer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Encoder:
+    """How the texts of events become ids."""
+
+    model: LanguageModel
+    bos: Bos
+    boundary: Boundary
+    word_end: bool
+
+    def own(self, event: Event) -> TokenisedAnswer:
+        """Return the answer of an event."""
+        forms = event.spellings
+        if forms is None:
+            forms = self._spellings(event, event.answers)
+        return self._tokenised(event, forms)
+
+    def candidates(self, event: Event, given: Sequence[str]) -> list[Named]:
+        """Return the candidates of an event that are not its own answer."""
+        named = []
+        for text in dict.fromkeys(given):
+            if text not in (*event.answers, *(event.spellings or ())):
+                forms = (text,) if text[:1].isspace() else self._spellings(event, (text,))
+                named.append((text, self._tokenised(event, forms)))
+        return named
+
+    def neutral(self, event: Event, answer: TokenisedAnswer) -> Ids:
+        """Return the ids of an event's neutral context."""
+        if event.neutral is None:
+            raise InputError(
+                f"event {event.id!r}: the rescaling 'pmi' needs a neutral context, got none"
+            )
+        # With a spelling behind it, so that a space at its end is treated as in the context.
+        pair = encode_surface(
+            self.model, event.neutral, answer.surfaces[0], bos=self.bos, boundary=self.boundary
+        )
+        return pair.context
+
+    def _spellings(self, event: Event, words: Sequence[str]) -> tuple[str, ...]:
+        with _naming(event):
+            return spellings(self.model, event.context, words)
+
+    def _tokenised(self, event: Event, forms: Sequence[str]) -> TokenisedAnswer:
+        with _naming(event):
+            return tokenise(
+                self.model, event.context, forms, bos=self.bos, boundary=self.boundary,
+                word_end=self.word_end,
+            )  # fmt: skip
+
+
+@contextmanager
+def _naming(event: Event) -> Iterator[None]:
+    """Put the event's id before the message of what it is the matter of."""
     try:
-        forms = given if event.is_exact else spellings(model, event.context, given)
-        return tokenise(model, event.context, forms, bos=bos, boundary=boundary, word_end=word_end)
+        yield
     except InputError as error:
         raise InputError(f"event {event.id!r}: {error}") from error
 
 
-def _groups(events: Sequence[Event], answers: Sequence[TokenisedAnswer]) -> dict[Ids, _Named]:
-    """Return the distinct answers of each context, by name."""
-    groups: dict[Ids, dict[str, tuple[str, TokenisedAnswer]]] = {}
-    for event, answer in zip(events, answers, strict=True):
-        named = ("|".join(event.answers), answer)
-        groups.setdefault(answer.context, {}).setdefault(answer.key, named)
-    return {context: list(group.values()) for context, group in groups.items()}
-
-
-def _rivals(
-    model: LanguageModel,
-    event: Event,
-    answer: TokenisedAnswer,
-    groups: Mapping[Ids, _Named],
-    bos: Bos,
-    boundary: Boundary,
-) -> _Named:
-    """Return the event's own answer and then all others of its closed set."""
-    given = groups[answer.context]
-    if event.candidates is not None:
-        word_end = answer.ends is not None
-        given = [
-            ("|".join(words), _answer(model, event, words, bos, boundary, word_end))
-            for words in event.candidates
-        ]
-    own = {answer.key: ("|".join(event.answers), answer)}
-    return list((own | {a.key: (name, a) for name, a in given if a.key != answer.key}).values())
+def _given(event: Event) -> tuple[str, ...]:
+    return event.answers if event.spellings is None else event.spellings
 
 
 def _target(
+    encode: _Encoder,
     event: Event,
     answer: TokenisedAnswer,
-    rivals: _Named,
+    group: Sequence[Named],
     *,
-    neutral: Ids | None,
     multi: Multi,
-    has_others: bool,
+    needs: set[str],
 ) -> Target:
     """Return what is read for one event."""
-    if multi == "first":
-        _refuse(event, find_clashes(rivals), "with multi='first' their first tokens must differ")
-    others: list[TokenisedAnswer] = []
-    if has_others:
-        if len(rivals) < 2:
-            raise InputError(
-                f"event {event.id!r}: a closed set needs an answer besides the event's own; give "
-                "candidates, or events with other answers after the same context"
-            )
-        overlaps = [clash for clash in find_clashes(rivals) if clash.kind != "first_token"]
-        _refuse(event, overlaps, "the answers of a closed set must not overlap")
-        others = [rival for _, rival in rivals[1:]]
-    if multi == "first":
-        answer, others = first_tokens(answer), [first_tokens(other) for other in others]
-    return Target(answer=answer, neutral=neutral, others=tuple(others))
-
-
-def _refuse(event: Event, found: Sequence[Clash], rule: str) -> None:
-    if found:
-        raise InputError(f"event {event.id!r}: {found[0].summary()}; {rule}")
-
-
-def _neutral(
-    model: LanguageModel, event: Event, answer: TokenisedAnswer, bos: Bos, boundary: Boundary
-) -> Ids:
-    if event.neutral is None:
-        raise InputError(
-            f"event {event.id!r}: the rescaling 'pmi' needs a neutral context, got none"
+    rivals: list[Named] = []
+    if multi == "first" or "log_others" in needs:
+        rivals = (
+            [(name, other) for name, other in group if other.key != answer.key]
+            if event.candidates is None
+            else encode.candidates(event, event.candidates)
         )
-    # Encoded with a spelling behind it, so that a space at its end is treated as in the context.
-    pair = encode_surface(model, event.neutral, answer.surfaces[0], bos=bos, boundary=boundary)
-    return pair.context
+    if multi == "first":
+        found = find_clashes([("|".join(_given(event)), answer), *rivals])
+        if found:
+            raise InputError(
+                f"event {event.id!r}: {found[0].summary()}; with multi='first' the first tokens of "
+                "competing answers must differ"
+            )
+        answer = first_tokens(answer)
+        rivals = [(name, first_tokens(other)) for name, other in rivals]
+    return Target(
+        answer=answer,
+        neutral=encode.neutral(event, answer) if "log_neutral" in needs else None,
+        rest=rest_of(encode.model, answer, rivals) if "log_others" in needs else None,
+    )
 
 
 def _top_k(model: LanguageModel) -> int:
@@ -295,6 +276,8 @@ def _flags(
             "censored": reading.is_censored,
             "interval": any(result.low[i] < result.high[i] for result in results),
             "clamped": any(result.is_clamped[i] for result in results),
+            "closed_alone": target.is_alone,
+            "overlap": target.rest is not None and bool(target.rest.inside),
         }
         flags.append(target.answer.flags | {name for name, is_so in found.items() if is_so})
     return tuple(flags)
