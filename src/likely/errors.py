@@ -7,6 +7,7 @@ LikelyError
 │   ├── UnknownNameError             no such model, study, section or data set
 │   └── InconsistentTheory           a theory has probability 0, so nothing can be asked given it
 ├── CapabilityError                  the model cannot give what was asked
+├── BudgetError                      a formula is too large to compile within the nodes allowed
 ├── ContractError                    an adapter breaks a law that every model must keep
 ├── NumericalError (ArithmeticError) NaN, lost normalisation, no convergence
 ├── MissingExtraError (ImportError)  names the exact `pip install likely[...]`
@@ -62,6 +63,10 @@ class InconsistentTheory(InputError):  # noqa: N818 - the public name says what 
 
 class CapabilityError(LikelyError):
     """The model cannot give what was asked."""
+
+
+class BudgetError(LikelyError):
+    """A formula needs more nodes than it may have; the message says what else there is to do."""
 
 
 class ContractError(LikelyError):
