@@ -12,7 +12,8 @@ import torch
 from likely.core.streams import generator
 from likely.logic.chance import LN2
 from likely.logic.chance import Scores as Scores
-from likely.logic.circuits import Circuit, compile
+from likely.logic.circuits.circuit import Circuit
+from likely.logic.circuits.compile import compile
 from likely.logic.clash import check_possible, conjuncts
 from likely.logic.formula import FALSE, TRUE, Formula, substitute
 from likely.logic.odds import Numbers, ground, log_prob_of, read_odds
