@@ -219,7 +219,7 @@ def _parity(parts: Iterable[Formula], *, is_odd: bool) -> Formula:
     seen: dict[Formula, None] = {}
     for part in parts:
         if part.op == "not":
-            is_odd, part = not is_odd, part.operands[0]
+            is_odd, part = not is_odd, part.operands[0]  # noqa: PLW2901
         if part.op in ("true", "false"):
             is_odd ^= part.op == "true"
         elif part in seen:
