@@ -18,7 +18,8 @@ class Domain:
 
     Attributes:
         variables: Names bound, one or more.
-        source: Name of the set: ``rows``, or a column that holds a list.
+        source: Name of the set: ``rows``, or a column that holds a list, of a bound row as
+            ``r.column``.
         guard: A condition on the columns of the bound rows, or None.
     """
 

@@ -12,7 +12,7 @@ from likely.errors import InputError, LikelyWarning
 from likely.logic.formula import FALSE, TRUE, WORDS, Domain, Formula, Op
 from likely.logic.guards import normal_guard
 
-MAX_DEPTH = 200
+MAX_DEPTH = 60
 """How deeply formulas may nest: far beyond what a person writes, below where Python stops."""
 
 
@@ -152,7 +152,10 @@ class _Build(Transformer[Token, Formula]):
     def quantifier(self, word: Token, sign: Token | None = None, k: Token | None = None) -> str:
         return str(word) if k is None else f"{sign}{k}"
 
-    def range(self, *parts: Token | None) -> Domain:
+    def source(self, name: Token, column: Token | None) -> str:
+        return str(name) if column is None else f"{name}.{column}"
+
+    def range(self, *parts: Token | str | None) -> Domain:
         *names, source, guard = parts
         return Domain(
             variables=tuple(str(name) for name in names),

@@ -1,0 +1,1 @@
+"""From next-token rows to event probabilities."""

@@ -1,0 +1,1 @@
+"""ProbCT: a probabilistic consistency test of our own, in seven families."""
