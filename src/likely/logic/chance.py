@@ -9,134 +9,102 @@ import numpy as np
 
 from likely.core.logspace import check_log_probs
 from likely.errors import InputError, LikelyWarning, NumericalError
-from likely.logic.formula import Formula
-from likely.logic.informativeness import LN2, Informativeness, informativeness
-from likely.logic.odds import Numbers, ground, log_prob_of, read_odds
+
+LN2 = math.log(2.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
     """What a model earns on one formula, corrected for chance in four ways.
 
+    The probability that the formula fails is given beside the one that it holds, because 1 minus a
+    probability near 1 keeps no digits.
+
     Attributes:
-        bits: Of the formula, as in `Informativeness`; 0 for a tautology.
         log_prob: Log-probability that the formula holds, nats.
-        log_prob_broken: Log-probability that it does not, nats.
-        chance_corrected: ``(P - P0) / (1 - P0)``: 1 perfect, 0 chance, and far below 0 where chance
-            is high. None for a tautology.
-        log_ratio_bits: ``log2(P / P0)``, the bits of the formula that the model has earned: at most
-            ``bits``, and additive over formulas that share no event. ``-inf`` where P is 0.
-        normalised_log_ratio: The same divided by ``bits``: 1 perfect, 0 chance. None for a
-            tautology.
-        log_odds_gain: ``logit P - logit P0`` in nats: changes its sign alone where the formula is
-            negated. None where it is not finite or minus infinite: at P = 1, and for a tautology.
+        log_broken: Log-probability that it does not, nats.
+        log_chance: Log-probability that it holds by chance, nats; finite.
+        log_chance_broken: Log-probability that it does not by chance, nats; ``-inf`` for a
+            tautology, on which every model scores the same.
+
+    Raises:
+        NumericalError: A log-probability is NaN or positive.
+        InputError: The formula cannot hold by chance.
     """
 
-    bits: float
     log_prob: float
-    log_prob_broken: float
-    chance_corrected: float | None
-    log_ratio_bits: float
-    normalised_log_ratio: float | None
-    log_odds_gain: float | None
+    log_broken: float
+    log_chance: float
+    log_chance_broken: float
+
+    def __post_init__(self) -> None:
+        numbers = [self.log_prob, self.log_broken, self.log_chance, self.log_chance_broken]
+        check_log_probs(np.array(numbers), what="the scores of a formula")
+        if self.log_chance == -math.inf:
+            raise InputError("scores are relative to a chance above 0, got the log-chance -inf")
 
     @property
     def prob(self) -> float:
         """The probability that the formula holds."""
         return math.exp(self.log_prob)
 
+    @property
+    def bits(self) -> float:
+        """How many bits there are to earn: the surprisal of the formula under chance."""
+        return (0.0 - self.log_chance) / LN2
+
+    @property
+    def is_tautology(self) -> bool:
+        """Whether the formula cannot fail, so that there is nothing to earn."""
+        return self.log_chance_broken == -math.inf
+
+    @property
+    def chance_corrected(self) -> float | None:
+        """``(P - P0) / (1 - P0)``: 1 perfect, 0 chance, far below where chance is high.
+
+        None for a tautology.
+        """
+        if self.is_tautology:
+            return None
+        return -math.expm1(self.log_broken - self.log_chance_broken)
+
+    @property
+    def log_ratio_bits(self) -> float:
+        """``log2(P / P0)``, the bits of the formula that the model has earned.
+
+        At most ``bits``; additive over formulas that share no event; ``-inf`` where P is 0.
+        """
+        return (self.log_prob - self.log_chance) / LN2
+
+    @property
+    def normalised_log_ratio(self) -> float | None:
+        """The share of the bits that is earned: 1 perfect, 0 chance; None for a tautology."""
+        return None if self.is_tautology else self.log_ratio_bits / self.bits
+
+    @property
+    def log_odds_gain(self) -> float | None:
+        """``logit P - logit P0`` in nats: it only changes its sign where the formula is negated.
+
+        ``-inf`` where P is 0; None where P is 1, whose log-odds are infinite, and for a tautology.
+        """
+        if self.is_tautology or self.log_broken == -math.inf:
+            return None
+        return (self.log_prob - self.log_broken) - (self.log_chance - self.log_chance_broken)
+
     def to_dict(self) -> dict[str, float | None]:
-        """Return the fields as a mapping that `likely.core.jsonio` writes as strict JSON."""
+        """Return all figures as a mapping that `likely.core.jsonio` writes as strict JSON."""
         return {
-            "bits": self.bits,
             "prob": self.prob,
             "log_prob": self.log_prob,
-            "log_prob_broken": self.log_prob_broken,
+            "log_broken": self.log_broken,
+            "log_chance": self.log_chance,
+            "log_chance_broken": self.log_chance_broken,
+            "bits": self.bits,
             "chance_corrected": self.chance_corrected,
             "log_ratio_bits": self.log_ratio_bits,
             "normalised_log_ratio": self.normalised_log_ratio,
             "log_odds_gain": self.log_odds_gain,
         }
-
-
-def scores(
-    formula: Formula | str, probs: Numbers | None = None, *, log_odds: Numbers | None = None
-) -> Scores:
-    """Return what a model with these event probabilities earns on the formula.
-
-    Args:
-        formula: Ground.
-        probs: Probability of each event of the formula.
-        log_odds: Log-odds of each event in nats, instead of ``probs``.
-
-    Raises:
-        InputError: The formula cannot be read, or an event has no or no valid probability.
-        InconsistentTheory: No assignment satisfies the formula.
-
-    >>> earned = scores("a & !b", {"a": 0.9, "b": 0.2})
-    >>> round(earned.chance_corrected, 4), round(earned.log_ratio_bits, 4)
-    (0.6267, 1.5261)
-    """
-    formula = ground(formula)
-    odds = read_odds([formula], probs=probs, log_odds=log_odds)
-    return scores_from(
-        log_prob_of(formula, odds), log_prob_of(~formula, odds), informativeness(formula)
-    )
-
-
-def scores_from(log_prob: float, log_prob_broken: float, info: Informativeness) -> Scores:
-    """Return the scores for log-probabilities that are already known.
-
-    Args:
-        log_prob: Of the formula, nats. With the next one, because 1 minus a probability near 1
-            keeps no digits.
-        log_prob_broken: Of its negation, nats.
-        info: Of the formula.
-
-    Raises:
-        NumericalError: A log-probability is NaN or positive.
-    """
-    return scores_between(
-        log_prob=log_prob,
-        log_prob_broken=log_prob_broken,
-        log_chance=info.log_chance,
-        log_chance_broken=info.log_chance_broken,
-    )
-
-
-def scores_between(
-    *, log_prob: float, log_prob_broken: float, log_chance: float, log_chance_broken: float
-) -> Scores:
-    """Return the scores for two laws under which a formula, given some evidence, was asked.
-
-    Args:
-        log_prob: Of the formula under the model, nats.
-        log_prob_broken: Of its negation.
-        log_chance: Of the formula under chance.
-        log_chance_broken: Of its negation; ``-inf`` for a tautology.
-
-    Raises:
-        NumericalError: A log-probability is NaN or positive.
-    """
-    told = [log_prob, log_prob_broken, log_chance, log_chance_broken]
-    check_log_probs(np.array(told), what="the scores of a formula")
-    bits = 0.0 - log_chance / LN2
-    ratio = (log_prob - log_chance) / LN2
-    corrected = normalised = gain = None
-    if log_chance_broken > -math.inf:
-        corrected = -math.expm1(log_prob_broken - log_chance_broken)
-        normalised = ratio / bits
-        if log_prob_broken > -math.inf:
-            gain = (log_prob - log_prob_broken) - (log_chance - log_chance_broken)
-    return Scores(
-        bits=bits,
-        log_prob=log_prob,
-        log_prob_broken=log_prob_broken,
-        chance_corrected=corrected,
-        log_ratio_bits=ratio,
-        normalised_log_ratio=normalised,
-        log_odds_gain=gain,
-    )
 
 
 def corpus_score(earned: Iterable[Scores]) -> float:
@@ -154,12 +122,16 @@ def corpus_score(earned: Iterable[Scores]) -> float:
     Raises:
         InputError: No formula says anything.
 
-    >>> p = {"a": 0.9, "b": 0.2}
-    >>> round(corpus_score([scores("a", p), scores("a & !b", p)]), 4)
-    0.7914
+    >>> half, quarter = math.log(0.5), math.log(0.25)
+    >>> one = Scores(log_prob=0.0, log_broken=-math.inf, log_chance=half, log_chance_broken=half)
+    >>> two = Scores(
+    ...     log_prob=half, log_broken=half, log_chance=quarter, log_chance_broken=math.log(0.75)
+    ... )
+    >>> round(corpus_score([one, two]), 6)
+    0.666667
     """
     everything = list(earned)
-    kept = [item for item in everything if item.normalised_log_ratio is not None]
+    kept = [item for item in everything if not item.is_tautology]
     if len(kept) < len(everything):
         warnings.warn(
             f"{len(everything) - len(kept)} of {len(everything)} formulas are tautologies, on "

@@ -8,7 +8,7 @@ import torch
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from likely.errors import InconsistentTheory, NumericalError
-from likely.logic.circuits import compile
+from likely.logic.circuits.compile import compile
 from likely.logic.formula import TRUE, Formula, holds, variables, walk
 
 MAX_ROUNDS = 200

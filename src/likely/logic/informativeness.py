@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import torch
 
 from likely.core.streams import generator
-from likely.logic.circuits import Circuit, compile
+from likely.logic.chance import LN2
+from likely.logic.chance import Scores as Scores
+from likely.logic.circuits.circuit import Circuit
+from likely.logic.circuits.compile import compile
 from likely.logic.clash import check_possible, conjuncts
 from likely.logic.formula import FALSE, TRUE, Formula, substitute
-from likely.logic.odds import ground
-
-LN2 = math.log(2.0)
+from likely.logic.odds import Numbers, ground, log_prob_of, read_odds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +117,35 @@ def informativeness(formula: Formula | str) -> Informativeness:
         gradient_norm_squared=math.fsum(lean * lean for lean in leans.values()) / 4.0,
         log_chance=-bits * LN2,
         log_chance_broken=-_surprisal_bits(2**n - count, n) * LN2,
+    )
+
+
+def scores(
+    formula: Formula | str, probs: Numbers | None = None, *, log_odds: Numbers | None = None
+) -> Scores:
+    """Return what a model with these event probabilities earns on the formula.
+
+    Args:
+        formula: Ground.
+        probs: Probability of each event of the formula.
+        log_odds: Log-odds of each event in nats, instead of ``probs``.
+
+    Raises:
+        InputError: The formula cannot be read, or an event has no or no valid probability.
+        InconsistentTheory: No assignment satisfies the formula.
+
+    >>> earned = scores("a & !b", {"a": 0.9, "b": 0.2})
+    >>> round(earned.chance_corrected, 4), round(earned.log_ratio_bits, 4)
+    (0.6267, 1.5261)
+    """
+    formula = ground(formula)
+    odds = read_odds([formula], probs=probs, log_odds=log_odds)
+    info = informativeness(formula)
+    return Scores(
+        log_prob=log_prob_of(formula, odds),
+        log_broken=log_prob_of(~formula, odds),
+        log_chance=info.log_chance,
+        log_chance_broken=info.log_chance_broken,
     )
 
 

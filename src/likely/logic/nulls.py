@@ -16,7 +16,8 @@ from torch.nn.functional import logsigmoid
 
 from likely.core.streams import generator
 from likely.errors import InputError, ShapeError
-from likely.logic.circuits import Circuit, compile
+from likely.logic.circuits.circuit import Circuit
+from likely.logic.circuits.compile import compile
 from likely.logic.formula import Formula
 from likely.logic.odds import batches, ground, log_probability
 
@@ -171,7 +172,7 @@ def _bind(
     formula: Formula | str, log_odds: Float[np.ndarray, "N n"], names: Sequence[str] | None
 ) -> tuple[Circuit, Float[Tensor, "N n"]]:
     formula = ground(formula)
-    circuit = compile(formula, names=None if names is None else tuple(names))
+    circuit = compile(formula, names=names)
     if log_odds.shape[1] != len(circuit.names):
         raise ShapeError(
             f"{str(formula)!r} needs a column for each of {list(circuit.names)}, "
@@ -198,7 +199,7 @@ def _statistic(
     circuit: Circuit, rows: Float[Tensor, "N n"], statistic: Statistic
 ) -> Float[np.ndarray, " N"]:
     log_probs = np.empty(len(rows))
-    for part in batches(len(rows), width=max(circuit.n_nodes, rows.shape[1])):
+    for part in batches(len(rows), width=rows.shape[1]):
         log_probs[part] = circuit.log_prob(rows[part]).numpy()
     if statistic == "prob":
         return np.exp(log_probs)

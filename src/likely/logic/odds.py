@@ -12,15 +12,16 @@ from torch.nn.functional import logsigmoid
 
 from likely.core.logspace import check_log_probs
 from likely.errors import InputError
-from likely.logic.circuits import Circuit, compile
+from likely.logic.circuits.circuit import Circuit
+from likely.logic.circuits.compile import compile
 from likely.logic.formula import Formula, variables, walk
 from likely.logic.parse import as_formula
 
 Numbers = Mapping[str, float | int]
 """A probability, or log-odds, by the key of an event."""
 
-_CELLS = 2**24
-"""How many numbers one batch through a circuit may hold: 128 MiB of float64."""
+_CELLS = 2**22
+"""How many numbers a batch of altered rows may hold: 32 MiB of float64."""
 
 
 def ground(formula: Formula | str) -> Formula:
@@ -116,6 +117,6 @@ def log_probability(value: float, *, what: str) -> float:
 
 
 def batches(n_rows: int, *, width: int) -> list[slice]:
-    """Return slices that cover ``n_rows`` rows in batches of bounded memory."""
+    """Return slices that cover ``n_rows`` rows of that width in batches of bounded memory."""
     size = max(1, _CELLS // max(1, width))
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

@@ -16,10 +16,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from likely.errors import InputError
-from likely.logic.circuits import Circuit, compile
+from likely.logic.circuits.circuit import Circuit
+from likely.logic.circuits.compile import compile
 from likely.logic.clash import check_possible, conjuncts
-from likely.logic.formula import Formula, variables
+from likely.logic.formula import Formula
 from likely.logic.odds import (
     Numbers,
     batches,
@@ -199,7 +199,7 @@ def pair_marginals(
     first, second = np.triu_indices(len(circuit.names))
     log_prior = logsigmoid(row[0]).numpy()
     log_joint = np.empty(len(first))
-    for part in batches(len(first), width=_width(circuit)):
+    for part in batches(len(first), width=len(circuit.names)):
         i, j = torch.from_numpy(first[part]), torch.from_numpy(second[part])
         rows = row.repeat(len(i), 1)
         rows[torch.arange(len(i)), i] = math.inf
@@ -219,20 +219,12 @@ def count_models(formula: Formula | str, *, names: Sequence[str] | None = None) 
         names: The events that are assigned, if more than those of the formula.
 
     Raises:
-        InputError: ``names`` lacks an event of the formula, or has one twice.
+        InputError: ``names`` lack an event of the formula, or hold one twice.
 
     >>> count_models("x | !y | !z"), count_models("x | !y | !z", names=["v", "w", "x", "y", "z"])
     (7, 28)
     """
-    formula = ground(formula)
-    if names is not None:
-        lacking = sorted(set(variables(formula)) - set(names))
-        if lacking or len(set(names)) < len(names):
-            raise InputError(
-                f"names has each event of {str(formula)!r} once; it lacks {lacking}, "
-                f"and has {len(names)} names of which {len(set(names))} differ"
-            )
-    return compile(formula, names=None if names is None else tuple(names)).count()
+    return compile(ground(formula), names=names).count()
 
 
 def entails(formula: Formula | str, other: Formula | str) -> bool:
@@ -267,13 +259,9 @@ def _given_each_event(
     n = row.shape[1]
     values = torch.empty((2, n), dtype=torch.float64)
     for side, value in enumerate((math.inf, -math.inf)):
-        for part in batches(n, width=_width(circuit)):
+        for part in batches(n, width=len(circuit.names)):
             columns = torch.arange(part.start, part.stop)
             rows = row.repeat(len(columns), 1)
             rows[torch.arange(len(columns)), columns] = value
             values[side, part] = circuit.log_prob(rows)
     return values[0], values[1]
-
-
-def _width(circuit: Circuit) -> int:
-    return max(circuit.n_nodes, len(circuit.names))

@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from likely.errors import InputError
-from likely.logic.circuits import Circuit, compile
+from likely.logic.circuits.circuit import Circuit
+from likely.logic.circuits.compile import compile
 from likely.logic.clash import check_possible, conjunction, conjuncts
 from likely.logic.formula import TRUE, Formula, variables
 from likely.logic.odds import Numbers, batches, ground, log_probability, read_odds
@@ -112,7 +113,7 @@ class Weighted:
         pos, neg = self._weights(circuit, odds)
         n = len(odds)
         log_joint = torch.empty(n, dtype=torch.float64)
-        for part in batches(n, width=max(circuit.n_nodes, n)):
+        for part in batches(n, width=n):
             columns = torch.arange(part.start, part.stop)
             without = neg.repeat(len(columns), 1)
             without[torch.arange(len(columns)), columns] = -math.inf

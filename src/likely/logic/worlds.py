@@ -11,7 +11,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from likely.errors import InputError
-from likely.logic.circuits import Circuit, compile
+from likely.logic.circuits.circuit import Circuit
+from likely.logic.circuits.compile import compile
 from likely.logic.clash import check_possible, conjuncts
 from likely.logic.formula import Formula, holds
 from likely.logic.odds import Numbers, ground, literal_weights, log_probability, read_odds

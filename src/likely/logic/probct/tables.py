@@ -1,22 +1,23 @@
 """Items as rows of one table, and what is read off it with intervals. Units: prob, bits, shares."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
 from likely.core.estimate import Estimate
 from likely.logic.batches import Bound, shapes
 from likely.logic.formula import Formula
 from likely.logic.nulls import permutation_null
-from likely.logic.parse import parse
+from likely.logic.parse import parse_quietly
 from likely.logic.results import Evaluation
 from likely.stats.bootstrap import cluster_bootstrap
 
 COLUMNS = (
-    "family", "control", "pack", "row", "claim", "item", "rescaling", "bits", "prob",
+    "family", "control", "instance", "pack", "row", "claim", "item", "rescaling", "bits", "prob",
     "chance_corrected", "log_ratio_bits", "is_kept",
 )  # fmt: skip
 
@@ -26,7 +27,7 @@ def item_table(evaluation: Evaluation, *, family: str, control: str) -> pd.DataF
     return pd.DataFrame(
         [
             (
-                family, control, item.pack, item.row or "*", item.claim, item.id, label,
+                family, control, item.instance, item.pack, item.row or "*", item.claim, item.id, label,
                 reading.scores.bits, reading.scores.prob, reading.scores.chance_corrected,
                 reading.scores.log_ratio_bits, reading.is_kept,
             )
