@@ -15,7 +15,7 @@ from likely.core.model import LanguageModel, Settings
 from likely.core.text.encode import Bos
 from likely.errors import InconsistentTheory, InputError
 from likely.logic.batches import Bound, canonical, log_probs
-from likely.logic.chance import Scores, scores_between
+from likely.logic.chance import Scores
 from likely.logic.clash import conjunction
 from likely.logic.events import EventScores, Multi, Rescaling, score_events
 from likely.logic.formula import TRUE, Formula, holds, variables
@@ -301,9 +301,9 @@ class _Judged:
             )
         if not _is_product(claim):
             return _weighted_scores(claim, odds)
-        return scores_between(
+        return Scores(
             log_prob=min(0.0, float(self.kept[k, n] - self.given[k, n])),
-            log_prob_broken=min(0.0, float(self.broken[k, n] - self.given[k, n])),
+            log_broken=min(0.0, float(self.broken[k, n] - self.given[k, n])),
             log_chance=min(0.0, float(self.kept[-1, n] - self.given[-1, n])),
             log_chance_broken=min(0.0, float(self.broken[-1, n] - self.given[-1, n])),
         )
@@ -366,9 +366,9 @@ def _weighted_scores(claim: Claim, odds: Mapping[str, float]) -> Scores:
     theory = weighted_of(claim)
     chance = theory.log_satisfaction(log_odds=dict.fromkeys(odds, 0.0))
     log_prob = theory.log_satisfaction(log_odds=odds)
-    return scores_between(
+    return Scores(
         log_prob=log_prob,
-        log_prob_broken=float(log1mexp(np.array(log_prob))),
+        log_broken=float(log1mexp(np.array(log_prob))),
         log_chance=chance,
         log_chance_broken=float(log1mexp(np.array(chance))),
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from likely.errors import InputError, UnknownNameError
-from likely.logic.events import Event
+from likely.logic.events.event import Event
 from likely.logic.formula import Formula, substitute, walk
 from likely.logic.grounding import Row, Scope, ground
 from likely.logic.guards import guard_holds
@@ -194,16 +194,15 @@ class _Filler:
                 raise _MissingError(f"the pack {self.pack.id!r} has no frame {template.frame!r}")
             context = self.pack.frames[template.frame]
 
-        words = template.spellings or template.answers
-        candidates = template.candidates
+        def many(texts: tuple[str, ...] | None) -> tuple[str, ...] | None:
+            return None if texts is None else tuple(t for x in texts for t in _spread(x, columns))
+
         return Event(
             id=node.key,
             context=_fill(context or "", columns),
-            answers=tuple(text for word in words for text in _spread(word, columns)),
-            is_exact=template.spellings is not None,
-            candidates=None
-            if candidates is None
-            else tuple((text,) for word in candidates for text in _spread(word, columns)),
+            answers=many(template.answers) or (),
+            spellings=many(template.spellings),
+            candidates=many(template.candidates),
             neutral=None if template.neutral is None else _fill(template.neutral, columns),
         )
 
@@ -241,23 +240,18 @@ class _Filler:
             if node.op != "var" or node.key in names:
                 continue
             event = self._event(node)
-            names[node.key] = first.setdefault(_identity(event), node)
+            names[node.key] = first.setdefault(event.identity, node)
             events.setdefault(names[node.key].key, event)
-        rivals: dict[tuple[str, bool], list[tuple[str, ...]]] = {}
+        rivals: dict[str, list[str]] = {}
         for event in events.values():
-            rivals.setdefault((str(event.context), event.is_exact), []).append(event.answers)
+            rivals.setdefault(event.context, []).extend(event.answers or event.spellings or ())
         closed = {
             key: event
             if event.candidates is not None
-            else replace(event, candidates=tuple(rivals[str(event.context), event.is_exact]))
+            else replace(event, candidates=tuple(dict.fromkeys(rivals[event.context])))
             for key, event in events.items()
         }
         return closed, names
-
-
-def _identity(event: Event) -> tuple[object, ...]:
-    """Return what makes two events one: everything but the id."""
-    return (event.context, event.answers, event.is_exact, event.candidates, event.neutral)
 
 
 def _fill(text: str, columns: Mapping[str, object]) -> str:

@@ -100,9 +100,7 @@ class Evidence:
         """Return the items of a claim under a rescaling."""
         table = self.table
         return table[
-            (table["family"] == family)
-            & (table["claim"] == claim)
-            & (table["rescaling"] == label)
+            (table["family"] == family) & (table["claim"] == claim) & (table["rescaling"] == label)
         ]
 
     def by_row(self, family: str, claim: str, label: str, column: str) -> pd.Series:
@@ -172,7 +170,7 @@ def _against(threshold: float, *, over: bool) -> Callable[[Estimate], Verdict]:
 
 
 def _is_near_zero(estimate: Estimate) -> Verdict:
-    if -ALIKE < estimate.low and estimate.high < ALIKE:
+    if estimate.low > -ALIKE and estimate.high < ALIKE:
         return "holds"
     return "fails" if estimate.low > 0.0 or estimate.high < 0.0 else "undecided"
 
