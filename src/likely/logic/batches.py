@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int64
 
-from likely.logic.circuits import compile
+from likely.logic.circuits.compile import compile
 from likely.logic.formula import Formula, substitute, var, variables
 
 
@@ -87,7 +87,8 @@ def log_probs(
     """
     result = np.empty((len(log_odds), len(bound)))
     for shape in shapes(bound):
-        rows = log_odds[:, shape.columns].reshape(-1, len(shape.names))
+        n_rows = len(log_odds) * len(shape.members)
+        rows = log_odds[:, shape.columns].reshape(n_rows, len(shape.names))
         values = compile(shape.formula, names=shape.names).log_prob(torch.from_numpy(rows))
         block = values.numpy().reshape(len(log_odds), len(shape.members))
         result[:, list(shape.members)] = np.minimum(block, 0.0)

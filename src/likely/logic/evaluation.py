@@ -143,8 +143,8 @@ class _Table:
         return {key: float(row[column]) for key, column in self.columns[instance.id].items()}
 
     def is_defined(self, instance: Instance, keys: Sequence[str], label: str) -> bool:
-        """Return whether a rescaling says something of each of these events."""
-        return f"no_{label}" not in self.flags(instance, keys)
+        """Return whether a rescaling says something of each event: in a set of one nothing does."""
+        return label != "closed" or "closed_alone" not in self.flags(instance, keys)
 
     def flags(self, instance: Instance, keys: Sequence[str]) -> frozenset[str]:
         """Return all flags of these events."""
@@ -189,8 +189,8 @@ class _Table:
     def _event_reading(self, instance: Instance, key: str, column: int) -> EventReading:
         event = instance.events[key]
         return EventReading(
-            context=str(event.context),
-            answers=event.answers,
+            context=event.context,
+            answers=event.answers or event.spellings or (),
             log_prob=float(self.scored.log_prob[column]),
             log_odds={name: float(row[column]) for name, row in self.scored.log_odds.items()},
             pieces=self.scored.pieces[column],

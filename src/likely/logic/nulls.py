@@ -102,23 +102,24 @@ def permutation_null(
     formula: Formula | str,
     log_odds: Float[np.ndarray, "N n"],
     *,
-    role: Sequence[str],
+    role: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
     statistic: Statistic = "prob",
     n_permutations: int = 100,
     seed: int = 0,
     slack: float = 1e-12,
 ) -> PermutationNull:
-    """Compare the items' satisfaction with that after one role's events change items at random.
+    """Compare the items' satisfaction with that after events change items at random.
 
     A permutation gives every item the columns of ``role`` of another item, all of them together,
-    and keeps the rest. What then still satisfies the formula does so by its probabilities' levels,
+    and keeps the rest; without a role every column moves by itself. What then still satisfies the formula does so by its probabilities' levels,
     and not because an item's events fit together.
 
     Args:
         formula: Ground; one shape for all items.
         log_odds: Of each item's events, nats, shape (N, n).
-        role: The events that are permuted: some, and not all.
+        role: The events that are permuted together: some, and not all. None permutes each event by
+            itself, which leaves nothing of how they fit.
         names: The events that the columns are, in order; by default those of the formula in order
             of first appearance.
         statistic: What is averaged over items: the probability, or its logarithm in nats.
@@ -137,20 +138,22 @@ def permutation_null(
     (0.999, True, True, 0.0099)
     """
     circuit, rows = _bind(formula, log_odds, names)
-    columns = _role_columns(circuit, role)
+    columns = [[i] for i in range(rows.shape[1])] if role is None else _role_columns(circuit, role)
     if n_permutations < 1:
         raise InputError(f"at least 1 permutation is needed, got {n_permutations!r}")
-    rng = generator(seed, "logic", "permutation-null", str(formula), *role)
+    rng = generator(seed, "logic", "permutation-null", str(formula), *(role or ()))
     observed = _statistic(circuit, rows, statistic)
     means = np.empty(n_permutations)
     item_sums = np.zeros(len(rows))
-    for i in range(n_permutations):
-        shuffled = rows.clone()
-        order = torch.from_numpy(rng.permutation(len(rows)))
-        shuffled[:, columns] = rows[order][:, columns]
-        values = _statistic(circuit, shuffled, statistic)
-        means[i] = values.mean()
-        item_sums += values
+    for part in batches(n_permutations, width=rows.numel()):
+        n = part.stop - part.start
+        shuffled = rows.repeat(n, 1, 1)
+        for group in columns:
+            orders = torch.from_numpy(rng.permuted(np.tile(np.arange(len(rows)), (n, 1)), axis=1))
+            shuffled[:, :, group] = rows[:, group][orders]
+        values = _statistic(circuit, shuffled.flatten(0, 1), statistic).reshape(n, len(rows))
+        means[part] = values.mean(1)
+        item_sums += values.sum(0)
     value = float(observed.mean())
     mean, sd = float(means.mean()), float(means.std())
     has_spread = sd > slack * max(1.0, abs(mean))
@@ -186,13 +189,13 @@ def _bind(
     return circuit, torch.from_numpy(np.asarray(log_odds, dtype=np.float64))
 
 
-def _role_columns(circuit: Circuit, role: Sequence[str]) -> list[int]:
+def _role_columns(circuit: Circuit, role: Sequence[str]) -> list[list[int]]:
     unknown = sorted(set(role) - set(circuit.names))
     if unknown or not 0 < len(set(role)) < len(circuit.names):
         raise InputError(
             f"a role is some of the events {list(circuit.names)} and not all, got {list(role)}"
         )
-    return [i for i, name in enumerate(circuit.names) if name in role]
+    return [[i for i, name in enumerate(circuit.names) if name in role]]
 
 
 def _statistic(

@@ -220,7 +220,7 @@ def _expected(error: UnexpectedInput) -> str:
 
 
 def parse_quietly(text: str) -> Formula:
-    """Return a formula from text that was printed, whose warnings were heard when it was written."""
+    """Return a formula from text that was parsed before, when its warnings were heard."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LikelyWarning)
         return parse(text)

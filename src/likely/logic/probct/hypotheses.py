@@ -190,9 +190,11 @@ def _knowledge_hurts(evidence: Evidence, label: str) -> Estimate | None:
     """Return the slope of the bits earned on Tm against the log-odds of the true sentence."""
     table = evidence.items("negation", "Tm", label)
     odds = evidence.odds("negation", "a", label)
-    table = table.assign(odds=[odds.get(item, np.nan) for item in table["instance"]])
-    table = table[np.isfinite(table["odds"]) & np.isfinite(table["log_ratio_bits"])]
-    x, y = table["odds"].to_numpy(), table["log_ratio_bits"].to_numpy()
+    x = np.array([odds.get(instance, np.nan) for instance in table["instance"]], dtype=np.float64)
+    y = table["log_ratio_bits"].to_numpy(dtype=np.float64)
+    told = np.isfinite(x) & np.isfinite(y)
+    rows = [row for row, is_told in zip(table["row"], told, strict=True) if is_told]
+    x, y = x[told], y[told]
 
     def slope(weights: Float[np.ndarray, "S N"]) -> Float[np.ndarray, " S"]:
         total = weights.sum(1, keepdims=True)
@@ -202,14 +204,14 @@ def _knowledge_hurts(evidence: Evidence, label: str) -> Estimate | None:
         with np.errstate(invalid="ignore"):
             return np.where(spread > 0.0, (weights * dx * dy).sum(1) / spread, 0.0)
 
-    return evidence.statistic(y, table["row"].tolist(), slope)
+    return evidence.statistic(y, rows, slope)
 
 
 def _nearer(event: str, twin: str, other: str) -> Callable[[Evidence, str], Estimate | None]:
     def measure(evidence: Evidence, label: str) -> Estimate | None:
         own, near, far = (evidence.odds("negation", k, label) for k in (event, twin, other))
         gaps = pd.DataFrame({"own": pd.Series(own), "near": pd.Series(near), "far": pd.Series(far)})
-        gaps = gaps[np.isfinite(gaps).all(axis=1)]
+        gaps = gaps.replace([np.inf, -np.inf], np.nan).dropna()
         values = (gaps["own"] - gaps["far"]).abs() - (gaps["own"] - gaps["near"]).abs()
         values.index = pd.Index([instance.rsplit("/", 1)[-1] for instance in values.index])
         return evidence.mean(values)
@@ -286,7 +288,7 @@ HYPOTHESES = (
     ),
     Hypothesis(
         name="H4a",
-        statement="a doubly negated sentence (b) is read like the negated one (a), not the plain (c)",
+        statement="a doubly negated sentence (b) is read like its negation (a), not the plain (c)",
         quantity="|b - c| - |b - a| in log-odds, nats, negation",
         measure=_nearer("b", "a", "c"),
         judge=_against(0.0, over=True),

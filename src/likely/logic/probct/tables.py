@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from likely.core.estimate import Estimate
+from likely.core.estimate import Estimate, Unit
 from likely.logic.batches import Bound, shapes
 from likely.logic.formula import Formula
 from likely.logic.nulls import permutation_null
@@ -27,7 +27,8 @@ def item_table(evaluation: Evaluation, *, family: str, control: str) -> pd.DataF
     return pd.DataFrame(
         [
             (
-                family, control, item.instance, item.pack, item.row or "*", item.claim, item.id, label,
+                family, control, item.instance, item.pack, item.row or "*", item.claim, item.id,
+                label,
                 reading.scores.bits, reading.scores.prob, reading.scores.chance_corrected,
                 reading.scores.log_ratio_bits, reading.is_kept,
             )
@@ -112,15 +113,16 @@ def lines(
     """
     made = []
     keys = ["family", "control", "rescaling"]
-    for (family, control, label), whole in table.groupby(keys, sort=False):
+    for key, whole in table.groupby(keys, sort=False):
+        family, control, label = (str(part) for part in key)
         parts: list[tuple[str | None, pd.DataFrame]] = [(None, whole)]
         parts += [(str(claim), part) for claim, part in whole.groupby("claim", sort=False)]
         for claim, part in parts:
             z = None if claim is None else nulls.get((family, control, claim, label))
             made.append(
                 _line(
-                    part, family=str(family), control=str(control), claim=claim,
-                    rescaling=str(label), null_z=z, n_resamples=n_resamples, seed=seed,
+                    part, family=family, control=control, claim=claim, rescaling=label,
+                    null_z=z, n_resamples=n_resamples, seed=seed,
                 )
             )  # fmt: skip
     return tuple(made)
@@ -140,7 +142,7 @@ def _line(
     clusters = part["row"].tolist()
     impossible = int(np.isneginf(part["log_ratio_bits"]).sum())
 
-    def mean(column: str, unit: str, below: str | None = None) -> Estimate | None:
+    def mean(column: str, unit: Unit, below: str | None = None) -> Estimate | None:
         return interval(
             part[column].to_numpy(dtype=np.float64), clusters,
             below=None if below is None else part[below].to_numpy(dtype=np.float64),
@@ -168,7 +170,7 @@ def interval(
     clusters: Sequence[str],
     *,
     below: np.ndarray | None = None,
-    unit: str = "none",
+    unit: Unit = "none",
     n_resamples: int,
     seed: int,
 ) -> Estimate | None:
