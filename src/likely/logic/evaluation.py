@@ -74,28 +74,78 @@ def evaluate(
         InconsistentTheory: A claim, or its evidence, can never hold.
         CapabilityError: The model cannot give what a rescaling needs.
     """
-    made = instances(theory)
-    known = {claim_id(i, c): _inform(i, c) for i in made for c in i.claims}
-    events = [event for instance in made for event in instance.events.values()]
-    scored = score_events(
-        model, events, list(dict.fromkeys((rescaling, *also))), multi=multi, bos=bos,
-        settings=settings, cache=cache, meter=meter,
+    (evaluation,) = evaluate_all(
+        model, [theory], rescaling=rescaling, also=also, multi=multi, bos=bos, settings=settings,
+        cache=cache, meter=meter,
     )  # fmt: skip
-    table = _Table.over(made, scored)
+    return evaluation
+
+
+def evaluate_all(
+    model: LanguageModel,
+    theories: Sequence[Theory],
+    *,
+    rescaling: str | Rescaling = "duel",
+    also: Sequence[str | Rescaling] = ALSO,
+    multi: Multi = "conj",
+    bos: Bos = "auto",
+    settings: Settings | None = None,
+    cache: Store | None = None,
+    meter: Meter | None = None,
+) -> tuple[Evaluation, ...]:
+    """Return what `evaluate` returns for each theory, from one pass over the model.
+
+    Contexts that theories share are evaluated once. Each evaluation carries the cost of the whole
+    call. Arguments and errors are those of `evaluate`.
+    """
+    made = [instances(theory) for theory in theories]
+    flat = [instance for group in made for instance in group]
+    known = {claim_id(i, c): _inform(i, c) for i in flat for c in i.claims}
+    scored = score_events(
+        model, [event for instance in flat for event in instance.events.values()],
+        list(dict.fromkeys((rescaling, *also))), multi=multi, bos=bos, settings=settings,
+        cache=cache, meter=meter,
+    )  # fmt: skip
+    columns = _columns(flat)
+    return tuple(
+        _evaluation(model, theory, known, _Table(made=group, scored=scored, columns=columns))
+        for theory, group in zip(theories, made, strict=True)
+    )
+
+
+def _columns(made: Sequence[Instance]) -> dict[str, dict[str, int]]:
+    """Return the column of each event of each instance, in the order in which they were scored."""
+    columns: dict[str, dict[str, int]] = {}
+    at = 0
+    for instance in made:
+        if instance.id in columns:
+            theory = instance.id.split("/", 1)[0]
+            raise InputError(f"two theories are named {theory!r}; give each its own name")
+        columns[instance.id] = {key: at + i for i, key in enumerate(instance.events)}
+        at += len(instance.events)
+    return columns
+
+
+def _evaluation(
+    model: LanguageModel,
+    theory: Theory,
+    known: Mapping[str, Informativeness | None],
+    table: "_Table",
+) -> Evaluation:
     return Evaluation(
         theory=theory.name,
         digest=theory.digest,
         model=model.info.name,
         fingerprint=model.info.fingerprint,
         rescalings=table.rescalings,
-        multi=multi,
+        multi=table.scored.multi,
         events=table.event_readings(),
         items=_items(table, known),
         conditionals=_conditionals(table),
         orderings=_orderings(table),
         queries=_queries(table),
-        clamped=scored.clamped,
-        cost=scored.cost,
+        clamped=table.scored.clamped,
+        cost=table.scored.cost,
     )
 
 
@@ -109,23 +159,14 @@ class _Table:
     """All events as columns, and every formula that is asked, evaluated once at the end.
 
     Attributes:
-        made: The instances.
-        scored: Their events, in order.
+        made: The instances of one theory.
+        scored: The events of all theories, in order.
         columns: By instance, the column of each event.
     """
 
     made: Sequence[Instance]
     scored: EventScores
     columns: Mapping[str, Mapping[str, int]]
-
-    @classmethod
-    def over(cls, made: Sequence[Instance], scored: EventScores) -> "_Table":
-        columns: dict[str, dict[str, int]] = {}
-        at = 0
-        for instance in made:
-            columns[instance.id] = {key: at + i for i, key in enumerate(instance.events)}
-            at += len(instance.events)
-        return cls(made=made, scored=scored, columns=columns)
 
     @property
     def rescalings(self) -> tuple[str, ...]:

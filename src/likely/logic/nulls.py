@@ -112,8 +112,8 @@ def permutation_null(
     """Compare the items' satisfaction with that after events change items at random.
 
     A permutation gives every item the columns of ``role`` of another item, all of them together,
-    and keeps the rest; without a role every column moves by itself. What then still satisfies the formula does so by its probabilities' levels,
-    and not because an item's events fit together.
+    and keeps the rest; without a role every column moves by itself. What then still satisfies the
+    formula does so by its probabilities' levels, and not because an item's events fit together.
 
     Args:
         formula: Ground; one shape for all items.
