@@ -23,6 +23,7 @@ class Listing:
 
     def __init__(self, table, *, k, censors=False, by_text=False, lists=True):
         self.table, self.k, self.censors, self.by_text = table, k, censors, by_text
+        self.known = {}
         capabilities = {Capability.CONTINUATION} | ({Capability.TOP_TOKENS} if lists else set())
         self.info = replace(
             table.info, name="listing", capabilities=frozenset(capabilities), details={"top_k": k}
@@ -30,7 +31,9 @@ class Listing:
         self.tokenizer = table.tokenizer
 
     def list_after(self, prefix):
-        return evaluate(self.table, [Top(prefix=prefix, k=self.k)])[0].top
+        if prefix not in self.known:
+            self.known[prefix] = evaluate(self.table, [Top(prefix=prefix, k=self.k)])[0].top
+        return self.known[prefix]
 
     def evaluate(self, work, sink):
         for i, (node, target) in enumerate(zip(work.pair_nodes, work.pair_targets, strict=True)):
