@@ -40,7 +40,8 @@ def smallest_clash(parts: Sequence[Formula]) -> tuple[int, ...]:
 
     A set of parts clashes exactly if it meets every *correction*: every set of parts whose removal
     leaves the rest satisfiable. So a smallest set that meets the corrections seen so far either
-    clashes, and then none is smaller, or shows one more correction.
+    clashes, and then none is smaller, or shows one more correction. It starts from a minimal clash,
+    and ends as soon as it needs as many parts.
 
     Args:
         parts: Ground formulas.
@@ -58,16 +59,19 @@ def smallest_clash(parts: Sequence[Formula]) -> tuple[int, ...]:
     (1, 3)
     """
     everything = set(range(len(parts)))
-    if _grow(parts, everything) is not None:
+    if _model(parts, everything) is not None:
         return ()
-    corrections: list[set[int]] = []
+    minimal = _minimal(parts)
+    corrections = [{i} for i in minimal if _model(parts, everything - {i}) is not None]
     for _ in range(MAX_ROUNDS):
         chosen = _smallest_meeting(corrections, len(parts))
+        if len(chosen) == len(minimal):
+            break
         grown = _grow(parts, chosen)
         if grown is None:
             return tuple(sorted(chosen))
         corrections.append(everything - grown)
-    return _minimal(parts)
+    return minimal
 
 
 def _grow(parts: Sequence[Formula], chosen: Iterable[int]) -> set[int] | None:

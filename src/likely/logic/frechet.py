@@ -1,6 +1,5 @@
 """What the events' probabilities alone say of a formula, whatever the dependence: sharp bounds."""
 
-import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from jaxtyping import Bool, Float
 from scipy.optimize import linprog
 
 from likely.errors import InputError, NumericalError
-from likely.logic.formula import Formula, holds, variables
+from likely.logic.circuits.truth import truth
+from likely.logic.formula import Formula, variables
 from likely.logic.odds import Numbers, ground, read_odds
 
 MAX_EVENTS = 12
@@ -70,8 +70,8 @@ def frechet(
 ) -> FrechetBounds:
     """Return the sharp bounds of a formula's probability without assuming independence.
 
-    Closed forms serve two events that are (un)equal, conjunctions and disjunctions of events or
-    their negations; anything else is a linear program over the laws of all assignments.
+    Closed forms serve for an event or its negation, two of them that are (un)equal, and
+    conjunctions and disjunctions of several; anything else is a linear program over the laws of all assignments.
 
     Args:
         formula: Ground; of at most `MAX_EVENTS` events unless a closed form serves.
@@ -113,6 +113,9 @@ def _expit(log_odds: float) -> float:
 
 
 def _closed_form(formula: Formula, chances: Mapping[str, float]) -> tuple[float, float] | None:
+    alone = _literal(formula, chances)
+    if alone is not None:
+        return alone, alone
     operands = formula.operands
     if formula.op == "implies":
         operands = (~operands[0], operands[1])
@@ -150,22 +153,22 @@ def _literal(formula: Formula, chances: Mapping[str, float]) -> float | None:
 
 def _linear_program(formula: Formula, chances: Mapping[str, float]) -> tuple[float, float]:
     names = list(chances)
-    worlds = list(itertools.product((False, True), repeat=len(names)))
-    truth = np.array([holds(formula, dict(zip(names, w, strict=True))) for w in worlds], dtype=bool)
-    is_true = np.array(worlds, dtype=bool).reshape(len(worlds), len(names))
+    is_true = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names))) & 1 == 1
+    columns = {name: is_true[:, i] for i, name in enumerate(names)}
+    where = truth(formula, columns, one=np.ones(len(is_true), dtype=np.bool_))
     marginals = np.array([1.0, *chances.values()])
-    low = _extreme(truth, is_true, marginals)
-    high = 1.0 - _extreme(~truth, is_true, marginals)
+    low = _extreme(where, is_true, marginals)
+    high = 1.0 - _extreme(~where, is_true, marginals)
     return low, max(low, high)
 
 
 def _extreme(
-    truth: Bool[np.ndarray, " W"],
+    where: Bool[np.ndarray, " W"],
     is_true: Bool[np.ndarray, "W n"],
     marginals: Float[np.ndarray, " n+1"],
 ) -> float:
-    rows = np.vstack([np.ones(len(truth)), is_true.T.astype(np.float64)])
-    found = linprog(truth.astype(np.float64), A_eq=rows, b_eq=marginals, method="highs")
+    rows = np.vstack([np.ones(len(where)), is_true.T.astype(np.float64)])
+    found = linprog(where.astype(np.float64), A_eq=rows, b_eq=marginals, method="highs")
     if found.status != 0:
         raise NumericalError(f"the linear program of the Fréchet bounds failed: {found.message}")
     # The solver meets its constraints to about 1e-9, so an end of [0, 1] may be overstepped.

@@ -1,18 +1,15 @@
 """Assignments in order of probability: those that satisfy a formula, those that break it. Nats."""
 
-import heapq
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
-from jaxtyping import Bool, Float
-from torch import Tensor
-
 from likely.errors import InputError
+from likely.logic.best_first import iter_best
 from likely.logic.circuits.circuit import Circuit
 from likely.logic.circuits.compile import compile
+from likely.logic.circuits.graph import smooth
 from likely.logic.clash import check_possible, conjuncts
 from likely.logic.formula import Formula, holds
 from likely.logic.odds import Numbers, ground, literal_weights, log_probability, read_odds
@@ -77,9 +74,8 @@ def iter_models(
 ) -> Iterator[World]:
     """Yield the assignments that satisfy the formula, the most probable first, each when asked for.
 
-    After each one, the assignments that are left are split by the first event on which they differ
-    from it, and the best of every part is found in one batch. Assignments of probability 0 are not
-    listed.
+    The first costs one pass over the compiled formula, each further one about one walk from its top
+    to its bottom. Assignments of probability 0 are not listed.
 
     Args:
         formula: Ground.
@@ -91,19 +87,14 @@ def iter_models(
         InputError: As for `most_probable`, or a negative limit; raised before the first is asked
             for.
 
-    Sources:
-        Lawler (1972), "A procedure for computing the K best solutions to discrete optimization
-        problems".
-
     >>> [round(world.prob, 2) for world in iter_models("a | b", {"a": 0.9, "b": 0.2})]
     [0.72, 0.18, 0.02]
     """
     if limit is not None and limit < 0:
         raise InputError(f"the limit is at least 0, or None for all, got {limit!r}")
     formula = ground(formula)
-    circuit = compile(formula)
     odds = read_odds([formula], probs=probs, log_odds=log_odds)
-    return itertools.islice(_iter_best(circuit, *literal_weights(circuit, odds)), limit)
+    return itertools.islice(_iter_worlds(formula, odds), limit)
 
 
 def violations(
@@ -132,13 +123,6 @@ def violations(
         raise InputError(f"k is at least 1, got {k!r}")
     formula = ground(formula)
     odds = read_odds([formula], probs=probs, log_odds=log_odds)
-    circuit = compile(~formula)
-    values, assignments = circuit.top(k, *literal_weights(circuit, odds))
-    worlds = [
-        _world(circuit, float(value), row)
-        for value, row in zip(values[0], assignments[0], strict=True)
-        if value > -math.inf
-    ]
     rules = conjuncts(formula)
     return tuple(
         World(
@@ -146,7 +130,7 @@ def violations(
             log_prob=world.log_prob,
             broken=tuple(str(rule) for rule in rules if not holds(rule, world.assignment)),
         )
-        for world in worlds
+        for world in itertools.islice(_iter_worlds(~formula, odds), k)
     )
 
 
@@ -157,54 +141,18 @@ def best_world(formula: Formula, odds: Mapping[str, float]) -> World:
     value = float(values[0])
     parts = {str(part): part for part in conjuncts(formula)}
     check_possible(value, parts, odds, what=f"the formula {str(formula)!r}")
-    return _world(circuit, value, assignments[0])
+    return _world(circuit, value, assignments[0].tolist())
 
 
-def _world(circuit: Circuit, value: float, row: Bool[Tensor, " n"]) -> World:
+def _iter_worlds(formula: Formula, odds: Mapping[str, float]) -> Iterator[World]:
+    circuit = compile(formula)
+    log_pos, log_neg = literal_weights(circuit, odds)
+    found = iter_best(smooth(circuit.graph), log_pos[0].tolist(), log_neg[0].tolist())
+    return (_world(circuit, value, truth) for value, truth in found)
+
+
+def _world(circuit: Circuit, value: float, truth: Sequence[bool]) -> World:
     return World(
-        assignment=dict(zip(circuit.names, row.tolist(), strict=True)),
+        assignment=dict(zip(circuit.names, truth, strict=True)),
         log_prob=log_probability(value, what="the probability of an assignment"),
     )
-
-
-def _iter_best(
-    circuit: Circuit, log_pos: Float[Tensor, "1 n"], log_neg: Float[Tensor, "1 n"]
-) -> Iterator[World]:
-    # An entry is the best assignment of one part: those that agree with it on the first n_fixed
-    # events. The counter keeps ties in order of discovery and assignments out of comparisons.
-    counter = itertools.count()
-    heap: list[tuple[float, int, int, Bool[Tensor, " n"]]] = []
-
-    def push(values: Float[Tensor, " m"], rows: Bool[Tensor, "m n"], first: int) -> None:
-        for i, value in enumerate(values.tolist()):
-            if value > -math.inf:
-                heapq.heappush(heap, (-value, next(counter), first + i, rows[i]))
-
-    values, rows = circuit.most_probable(log_pos, log_neg)
-    push(values, rows, 0)
-    while heap:
-        value, _, n_fixed, best = heapq.heappop(heap)
-        yield _world(circuit, -value, best)
-        if n_fixed < len(circuit.names):
-            pos, neg = _parts_beside(best, n_fixed, log_pos, log_neg)
-            push(*circuit.most_probable(pos, neg), n_fixed + 1)
-
-
-def _parts_beside(
-    best: Bool[Tensor, " n"],
-    n_fixed: int,
-    log_pos: Float[Tensor, "1 n"],
-    log_neg: Float[Tensor, "1 n"],
-) -> tuple[Float[Tensor, "m n"], Float[Tensor, "m n"]]:
-    """Return literal weights of the parts that leave ``best`` at each event not yet fixed.
-
-    Row ``i`` agrees with ``best`` before event ``n_fixed + i`` and disagrees there.
-    """
-    n = best.shape[0]
-    event = torch.arange(n)
-    split = torch.arange(n_fixed, n)[:, None]
-    wanted = torch.where(event == split, ~best, best)
-    is_bound = event <= split
-    pos = torch.where(is_bound & ~wanted, -math.inf, log_pos)
-    neg = torch.where(is_bound & wanted, -math.inf, log_neg)
-    return pos, neg
