@@ -100,7 +100,7 @@ def evaluate_all(
     """
     made = [instances(theory) for theory in theories]
     flat = [instance for group in made for instance in group]
-    known = {claim_id(i, c): _inform(i, c) for i in flat for c in i.claims}
+    known = {claim_id(i, c): check_claim(i, c) for i in flat for c in i.claims}
     scored = score_events(
         model, [event for instance in flat for event in instance.events.values()],
         list(dict.fromkeys((rescaling, *also))), multi=multi, bos=bos, settings=settings,
@@ -249,7 +249,7 @@ def _is_product(claim: Claim) -> bool:
     return all(rule.kind in ("hard", "score") for rule in claim.rules)
 
 
-def _inform(instance: Instance, claim: Claim) -> Informativeness | None:
+def check_claim(instance: Instance, claim: Claim) -> Informativeness | None:
     """Return how much a plain claim says; refuse a claim that says nothing or cannot hold.
 
     Raises:
@@ -381,6 +381,7 @@ def _items(table: _Table, known: Mapping[str, Informativeness | None]) -> tuple[
                     for k, label in enumerate(table.rescalings)
                     if table.is_defined(instance, keys, label)
                 },
+                is_comparison=claim.is_comparison,
                 flags=table.flags(instance, keys),
             )
         )

@@ -155,7 +155,7 @@ def implication(
         InputError: As for `likely.logic.most_probable`, or the formula is no implication.
 
     Sources:
-        Mohammad and Hasan (2026), arXiv 2606.21083: the commitment score.
+        arXiv 2606.21083 on coherence under commitment: who commits to nothing satisfies any rule.
 
     >>> rule = implication("a -> b", {"a": 0.01, "b": 0.2})
     >>> round(rule.violation, 4), round(rule.vacuity, 4)

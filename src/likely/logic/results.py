@@ -93,6 +93,7 @@ class ItemScore:
         events: Keys of the events that it depends on.
         info: How much it says; None where rules are soft or noisy or evidence is given.
         readings: By rescaling; a rescaling that is undefined for its events is absent.
+        is_comparison: Whether it is no law but shown for comparison.
         flags: All flags of its events.
     """
 
@@ -106,6 +107,7 @@ class ItemScore:
     events: tuple[str, ...]
     info: Informativeness | None
     readings: Mapping[str, Reading]
+    is_comparison: bool
     flags: frozenset[str]
 
     def to_dict(self) -> dict[str, object]:
@@ -121,6 +123,7 @@ class ItemScore:
             "events": self.events,
             "info": None if self.info is None else self.info.to_dict(),
             "readings": {name: reading.to_dict() for name, reading in self.readings.items()},
+            "is_comparison": self.is_comparison,
             "flags": self.flags,
         }
 

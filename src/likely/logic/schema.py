@@ -61,6 +61,7 @@ class ClaimPart(_Part):
     rules: dict[Text, Text | RulePart]
     evidence: Text | None = None
     where: Text | None = None
+    comparison: bool = False
 
 
 class ConditionalPart(_Part):

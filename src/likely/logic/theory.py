@@ -55,12 +55,14 @@ class Claim:
         rules: One or more.
         evidence: What is taken for granted, or None.
         where: The rows that it is about, or None for all that fit.
+        is_comparison: Whether it is no law but shown for comparison: left out of totals.
     """
 
     name: str
     rules: tuple[Rule, ...]
     evidence: Formula | None = None
     where: str | None = None
+    is_comparison: bool = False
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
@@ -272,6 +274,7 @@ class Theory:
                     ],
                     "evidence": None if claim.evidence is None else str(claim.evidence),
                     "where": claim.where,
+                    "is_comparison": claim.is_comparison,
                 }
                 for claim in self.claims
             },
@@ -402,6 +405,7 @@ def _claim(name: str, part: ClaimPart, known: Mapping[str, Claim]) -> Claim:
         rules=tuple(_rule(key, rule, known) for key, rule in part.rules.items()),
         evidence=None if part.evidence is None else _expand(parse(part.evidence), known),
         where=None if part.where is None else normal_guard(part.where),
+        is_comparison=part.comparison,
     )
 
 

@@ -13,7 +13,6 @@ import pandas as pd
 from jaxtyping import Float
 
 from likely.core.estimate import Estimate
-from likely.logic.probct.suites import load_family
 from likely.logic.probct.tables import interval
 from likely.logic.results import Evaluation
 from likely.stats.bootstrap import cluster_bootstrap
@@ -232,9 +231,9 @@ def _closed_hides(evidence: Evidence, label: str) -> Estimate | None:
 
 def _kinds_alike(evidence: Evidence, label: str) -> Estimate | None:
     """Return mean S of ``differs`` on complementary rows minus that on contrary rows."""
-    table = evidence.items("antonyms", "differs", label)
-    kinds = {row.id: row.columns.get("kind") for row in load_family("antonyms").rows}
-    is_law = np.array([kinds.get(row) == "complementary" for row in table["row"]], dtype=bool)
+    laws = evidence.items("antonyms", "differs", label)
+    table = pd.concat([laws, evidence.items("antonyms", "differs_contrary", label)])
+    is_law = (table["claim"] == "differs").to_numpy(dtype=bool)
     values = table["chance_corrected"].to_numpy(dtype=np.float64)
 
     def gap(weights: Float[np.ndarray, "S N"]) -> Float[np.ndarray, " S"]:

@@ -17,7 +17,8 @@ from likely.logic.results import Evaluation
 from likely.stats.bootstrap import cluster_bootstrap
 
 COLUMNS = (
-    "family", "control", "instance", "pack", "row", "claim", "item", "rescaling", "bits", "prob",
+    "family", "control", "instance", "pack", "row", "claim", "is_comparison", "item",
+    "rescaling", "bits", "prob",
     "chance_corrected", "log_ratio_bits", "is_kept",
 )  # fmt: skip
 
@@ -27,8 +28,8 @@ def item_table(evaluation: Evaluation, *, family: str, control: str) -> pd.DataF
     return pd.DataFrame(
         [
             (
-                family, control, item.instance, item.pack, item.row or "*", item.claim, item.id,
-                label,
+                family, control, item.instance, item.pack, item.row or "*", item.claim,
+                item.is_comparison, item.id, label,
                 reading.scores.bits, reading.scores.prob, reading.scores.chance_corrected,
                 reading.scores.log_ratio_bits, reading.is_kept,
             )
@@ -46,7 +47,7 @@ class Line:
     Attributes:
         family: Its name.
         control: ``none``, ``shuffled`` or ``nonsense``.
-        claim: Its name, or None for all claims of the family together.
+        claim: Its name, or None for all claims of the family together, comparisons left out.
         rescaling: Its label.
         n_items: How many items it rests on.
         n_rows: How many rows, the clusters of the intervals.
@@ -115,7 +116,8 @@ def lines(
     keys = ["family", "control", "rescaling"]
     for key, whole in table.groupby(keys, sort=False):
         family, control, label = (str(part) for part in key)
-        parts: list[tuple[str | None, pd.DataFrame]] = [(None, whole)]
+        laws = whole[~whole["is_comparison"].astype(bool)]
+        parts: list[tuple[str | None, pd.DataFrame]] = [(None, laws)]
         parts += [(str(claim), part) for claim, part in whole.groupby("claim", sort=False)]
         for claim, part in parts:
             z = None if claim is None else nulls.get((family, control, claim, label))
