@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from likely.logic.account import Account as Account
-    from likely.logic.account import account as account
+    from likely.logic.account import explain as explain
     from likely.logic.chance import Scores as Scores
     from likely.logic.chance import corpus_score as corpus_score
     from likely.logic.circuits.circuit import Circuit as Circuit
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from likely.logic.worlds import violations as violations
 
 _HOMES = {
-    "account": ["Account", "account"],
+    "account": ["Account", "explain"],
     "chance": ["Scores", "corpus_score"],
     "circuits.circuit": ["Circuit"],
     "circuits.compile": ["compile"],

@@ -116,7 +116,7 @@ class Account:
         return f"{' and '.join(parts)}; {self.mending.cost:.3f} nats of log-odds in all"
 
 
-def account(
+def explain(
     evaluation: Evaluation, item: str, *, rescaling: str | None = None, k: int = 3
 ) -> Account:
     """Return why a model keeps or breaks one claim.

@@ -18,7 +18,7 @@ from likely.logic.batches import Bound, canonical, log_probs
 from likely.logic.chance import Scores
 from likely.logic.clash import conjunction
 from likely.logic.events import EventScores, Multi, Rescaling, score_events
-from likely.logic.formula import TRUE, Formula, holds, variables
+from likely.logic.formula import Formula, holds, variables
 from likely.logic.informativeness import Informativeness, informativeness
 from likely.logic.instances import Instance, instances
 from likely.logic.queries import entails
@@ -260,7 +260,7 @@ def check_claim(instance: Instance, claim: Claim) -> Informativeness | None:
     if not any(rule.kind in ("hard", "noisy") for rule in claim.rules):
         raise InputError(f"{where} has no hard or noisy rule, so there is nothing to satisfy")
     joint = _joint(claim)
-    evidence = claim.evidence or TRUE
+    evidence = claim.given
     try:
         _informed(joint & evidence)
     except InconsistentTheory as error:
@@ -316,9 +316,9 @@ class _Judged:
     @classmethod
     def over(cls, table: _Table) -> "_Judged":
         placed = [(instance, claim) for instance in table.made for claim in instance.claims]
-        parts = [(i, _joint(c), c.evidence or TRUE) for i, c in placed]
+        parts = [(i, _joint(c), c.given) for i, c in placed]
         rules = [
-            (n, i, rule.name, rule.formula & (c.evidence or TRUE))
+            (n, i, rule.name, rule.formula & c.given)
             for n, (i, c) in enumerate(placed)
             for rule in c.rules
         ]
@@ -422,7 +422,7 @@ def weighted_of(claim: Claim) -> Weighted:
         _joint(claim),
         soft=[(r.formula, r.weight or 0.0) for r in claim.rules if r.kind == "soft"],
         noisy=[(r.formula, r.weight or 0.0) for r in claim.rules if r.kind == "noisy"],
-        evidence=claim.evidence or TRUE,
+        evidence=claim.given,
     )
 
 
@@ -474,7 +474,7 @@ def _queries(table: _Table) -> tuple[QueryScore, ...]:
     asked = [(i, name, query) for i in table.made for name, query in i.queries.items()]
     alone = table.log_probs([(i, query) for i, _, query in asked])
     pairs = [
-        (n, i, claim.name, query, _joint(claim) & (claim.evidence or TRUE))
+        (n, i, claim.name, query, _joint(claim) & claim.given)
         for n, (i, _, query) in enumerate(asked)
         for claim in i.claims
         if _is_product(claim)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from likely.core.jsonio import dumps
 from likely.errors import InputError, UnknownNameError
-from likely.logic.formula import Formula, is_name, substitute, variables, walk
+from likely.logic.formula import TRUE, Formula, is_name, substitute, variables, walk
 from likely.logic.grounding import Column, Row
 from likely.logic.guards import normal_guard
 from likely.logic.parse import parse
@@ -63,6 +63,11 @@ class Claim:
     evidence: Formula | None = None
     where: str | None = None
     is_comparison: bool = False
+
+    @property
+    def given(self) -> Formula:
+        """The evidence; true if there is none."""
+        return TRUE if self.evidence is None else self.evidence
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
