@@ -26,7 +26,7 @@ def check(graph, table, log_odds, *, dtype=torch.float64, tolerance=1e-12):
     assert_agrees(float(value), found, table, log_odds, tolerance=tolerance)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(25))
 def test_layers_agree_with_enumeration_whatever_the_graph(seed):
     rng = random.Random(seed)
     n = rng.randint(1, 8)

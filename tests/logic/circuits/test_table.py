@@ -19,7 +19,7 @@ def check(n, table, log_odds, *, dtype=torch.float64, tolerance=1e-12):
     assert_agrees(float(value), found, table, log_odds, tolerance=tolerance)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(25))
 def test_a_table_agrees_with_enumeration(seed):
     rng = random.Random(seed)
     n = rng.randint(1, 8)

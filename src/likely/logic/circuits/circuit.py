@@ -31,18 +31,18 @@ class Unit:
             or ``graph``.
         kernel: From log-odds of shape (n, B) to log P.
         width: How many numbers an item takes in it.
-        make_graph: Compiles the component to a graph over its n variables.
+        source: The component as a graph over its n variables, or what compiles it to one.
     """
 
     method: str
     kernel: Kernel
     width: int
-    make_graph: Callable[[], Graph]
+    source: Graph | Callable[[], Graph]
 
     @cached_property
     def graph(self) -> Graph:
         """The component as a graph over its own variables."""
-        return self.make_graph()
+        return self.source if isinstance(self.source, Graph) else self.source()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,7 +84,7 @@ class Circuit:
     Attributes:
         formula: What was compiled, or None if the circuit was read from a file.
         names: The event of each column.
-        parts: Independent components of the formula, by kind. None: nothing is demanded.
+        parts: Independent components of the formula, by kind. A constant has none.
         is_satisfiable: Whether any assignment satisfies the formula. Exact.
     """
 
@@ -110,7 +110,7 @@ class Circuit:
                 f"got {names!r}"
             )
         layers = Layers(graph)
-        unit = Unit(method="graph", kernel=layers, width=layers.width, make_graph=lambda: graph)
+        unit = Unit(method="graph", kernel=layers, width=layers.width, source=graph)
         columns = np.arange(graph.n_vars)[:, None]
         part = Part(unit=unit, columns=columns, signs=np.ones(columns.shape, dtype=np.bool_))
         draft = cls(formula=None, names=names, parts=(part,), is_satisfiable=True)
