@@ -81,7 +81,7 @@ def test_where_the_marginals_fix_the_probability_there_is_no_position():
     assert frechet("a", PROBS).position(0.9) is None
     assert frechet("a <-> b", {"a": 1.0, "b": 0.3}).position(0.3) is None
     assert frechet("a | !a", PROBS).position(1.0) is None
-    with pytest.raises(InputError, match="got 0.5"):
+    with pytest.raises(InputError, match=r"got 0\.5"):
         frechet("a", PROBS).position(0.5)
 
 

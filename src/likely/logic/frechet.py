@@ -71,7 +71,8 @@ def frechet(
     """Return the sharp bounds of a formula's probability without assuming independence.
 
     Closed forms serve for an event or its negation, two of them that are (un)equal, and
-    conjunctions and disjunctions of several; anything else is a linear program over the laws of all assignments.
+    conjunctions and disjunctions of several. Anything else is a linear program over the laws of
+    all assignments.
 
     Args:
         formula: Ground; of at most `MAX_EVENTS` events unless a closed form serves.
