@@ -6,7 +6,7 @@ from strategies import formulas
 from likely.logic.batches import Bound, canonical, log_probs, shapes
 from likely.logic.formula import var, variables
 from likely.logic.odds import log_prob_of
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 
 COLUMNS = {"a": 0, "b": 1, "c": 2}
 

@@ -13,7 +13,7 @@ from likely.errors import InconsistentTheory, NumericalError
 from likely.logic import clash
 from likely.logic.clash import check_possible, conjunction, conjuncts, smallest_clash
 from likely.logic.formula import TRUE, var, variables
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 
 some_parts = st.lists(formulas("a", "b", "c", max_leaves=4), min_size=1, max_size=6)
 

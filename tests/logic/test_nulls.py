@@ -13,7 +13,7 @@ from likely.core.streams import generator
 from likely.errors import InputError, ShapeError
 from likely.logic.formula import count_of, var
 from likely.logic.nulls import base_rate_log_prob, permutation_null
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 
 
 def logit(probs):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from likely.errors import InputError, NumericalError
 from likely.logic.odds import batches, ground, log_probability, read_odds
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 
 
 @given(st.floats(1e-300, 1.0, exclude_max=True))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from strategies import formulas
 
 from likely.logic.formula import Formula, variables
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 from likely.logic.queries import conditional, count_models, marginals, satisfaction
-from likely.logic.weighted import weighted
+from likely.logic.weights import weighted
 
 problog = pytest.importorskip("problog")
 pysdd = pytest.importorskip("pysdd.sdd")

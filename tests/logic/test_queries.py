@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from likely.errors import InconsistentTheory, InputError
 from likely.logic.formula import FALSE, TRUE, count_of, holds, substitute, var, variables
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 from likely.logic.queries import (
     conditional,
     count_models,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from likely.errors import InconsistentTheory, InputError
 from likely.logic.formula import count_of, holds, var, variables
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 from likely.logic.worlds import iter_models, most_probable, violations
 
 

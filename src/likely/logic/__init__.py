@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from likely.logic.circuits.compile import compile as compile
     from likely.logic.circuits.nnf import read_nnf as read_nnf
     from likely.logic.circuits.sampling import estimate_log_prob as estimate_log_prob
+    from likely.logic.dependence import frechet as frechet
     from likely.logic.evaluation import evaluate as evaluate
     from likely.logic.evaluation import evaluate_all as evaluate_all
     from likely.logic.events import RESCALINGS as RESCALINGS
@@ -37,13 +38,12 @@ if TYPE_CHECKING:
     from likely.logic.formula import holds as holds
     from likely.logic.formula import var as var
     from likely.logic.formula import variables as variables
-    from likely.logic.frechet import frechet as frechet
-    from likely.logic.informativeness import Informativeness as Informativeness
-    from likely.logic.informativeness import informativeness as informativeness
-    from likely.logic.informativeness import scores as scores
+    from likely.logic.information import Informativeness as Informativeness
+    from likely.logic.information import informativeness as informativeness
+    from likely.logic.information import scores as scores
     from likely.logic.nulls import base_rate_log_prob as base_rate_log_prob
     from likely.logic.nulls import permutation_null as permutation_null
-    from likely.logic.parse import parse as parse
+    from likely.logic.parser import parse as parse
     from likely.logic.queries import conditional as conditional
     from likely.logic.queries import count_models as count_models
     from likely.logic.queries import entails as entails
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from likely.logic.results import Evaluation as Evaluation
     from likely.logic.theory import Theory as Theory
     from likely.logic.validation import validate as validate
-    from likely.logic.weighted import weighted as weighted
+    from likely.logic.weights import weighted as weighted
     from likely.logic.worlds import iter_models as iter_models
     from likely.logic.worlds import most_probable as most_probable
     from likely.logic.worlds import violations as violations
@@ -72,10 +72,10 @@ _HOMES = {
     "events": ["Event", "RESCALINGS", "rescaling", "score_events"],
     "explanations": ["blame", "implication", "repair"],
     "formula": ["Formula", "all_equal", "count_of", "holds", "var", "variables"],
-    "frechet": ["frechet"],
-    "informativeness": ["Informativeness", "informativeness", "scores"],
+    "dependence": ["frechet"],
+    "information": ["Informativeness", "informativeness", "scores"],
     "nulls": ["base_rate_log_prob", "permutation_null"],
-    "parse": ["parse"],
+    "parser": ["parse"],
     "queries": [
         "conditional",
         "count_models",
@@ -90,7 +90,7 @@ _HOMES = {
     "results": ["Evaluation"],
     "theory": ["Theory"],
     "validation": ["validate"],
-    "weighted": ["weighted"],
+    "weights": ["weighted"],
     "worlds": ["iter_models", "most_probable", "violations"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

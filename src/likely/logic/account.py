@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from likely.core.jsonio import dumps
 from likely.errors import InputError
+from likely.logic.dependence import MAX_EVENTS, FrechetBounds, frechet
 from likely.logic.explanations import Repair, repair
 from likely.logic.formula import variables
-from likely.logic.frechet import MAX_EVENTS, FrechetBounds, frechet
-from likely.logic.parse import parse_quietly
+from likely.logic.parser import parse_quietly
 from likely.logic.results import Evaluation, EventReading, ItemScore
 from likely.logic.worlds import World, violations
 

@@ -44,7 +44,7 @@ class Shape:
 def canonical(formula: Formula) -> tuple[Formula, tuple[str, ...]]:
     """Return a formula with its events renamed ``v0``, ``v1``, ..., and their own names in order.
 
-    >>> from likely.logic.parse import parse
+    >>> from likely.logic.parser import parse
     >>> shape, names = canonical(parse("b -> a & b"))
     >>> str(shape), names
     ('v0 -> v1 & v0', ('b', 'a'))

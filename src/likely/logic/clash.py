@@ -18,7 +18,7 @@ MAX_ROUNDS = 200
 def conjuncts(formula: Formula) -> tuple[Formula, ...]:
     """Return the parts that a formula says must all hold, each once, in order.
 
-    >>> from likely.logic.parse import parse
+    >>> from likely.logic.parser import parse
     >>> [str(part) for part in conjuncts(parse("a & (b -> c) & (d & a)"))]
     ['a', 'b -> c', 'd']
     """

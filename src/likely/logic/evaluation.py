@@ -19,7 +19,7 @@ from likely.logic.chance import Scores
 from likely.logic.clash import conjunction
 from likely.logic.events import EventScores, Multi, Rescaling, score_events
 from likely.logic.formula import Formula, holds, variables
-from likely.logic.informativeness import Informativeness, informativeness
+from likely.logic.information import Informativeness, informativeness
 from likely.logic.instances import Instance, instances
 from likely.logic.queries import entails
 from likely.logic.results import (
@@ -32,7 +32,7 @@ from likely.logic.results import (
     Reading,
 )
 from likely.logic.theory import Claim, Theory
-from likely.logic.weighted import Weighted, weighted
+from likely.logic.weights import Weighted, weighted
 
 ALSO = ("minp", "identity", "closed")
 """The rescalings reported beside the one asked for: a conclusion is shown under several."""

@@ -15,7 +15,7 @@ from likely.errors import InputError
 from likely.logic.circuits.circuit import Circuit
 from likely.logic.circuits.compile import compile
 from likely.logic.formula import Formula, variables, walk
-from likely.logic.parse import as_formula
+from likely.logic.parser import as_formula
 
 Numbers = Mapping[str, float | int]
 """A probability, or log-odds, by the key of an event."""

@@ -10,7 +10,7 @@ from likely.core.estimate import Cost
 from likely.core.jsonio import dumps
 from likely.errors import UnknownNameError
 from likely.logic.chance import Scores
-from likely.logic.informativeness import Informativeness
+from likely.logic.information import Informativeness
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from likely.errors import InputError, UnknownNameError
 from likely.logic.formula import TRUE, Formula, is_name, substitute, variables, walk
 from likely.logic.grounding import Column, Row
 from likely.logic.guards import normal_guard
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 from likely.logic.schema import (
     ClaimPart,
     EventPart,

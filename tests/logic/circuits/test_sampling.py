@@ -8,7 +8,7 @@ from assignments import value_and_slope
 from likely.errors import InputError, NumericalError, ShapeError
 from likely.logic.circuits.compile import compile
 from likely.logic.circuits.sampling import estimate_log_prob
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 
 # Intervals at this level miss once in ten thousand; the seeds below are fixed all the same.
 LEVEL = 1 - 1e-4

@@ -17,7 +17,7 @@ from likely.logic.circuits.shapes import Shape, conjuncts, literal_shape, shape,
 from likely.logic.circuits.table import Table
 from likely.logic.circuits.truth import models, truth_table
 from likely.logic.formula import Formula, Op, variables, walk
-from likely.logic.parse import as_formula
+from likely.logic.parser import as_formula
 
 MAX_TABLE_VARIABLES = 12
 """Up to this many variables the models of a component are listed."""

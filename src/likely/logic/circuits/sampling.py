@@ -67,7 +67,7 @@ def estimate_log_prob(
         ShapeError: There is not one log-odds an event.
         NumericalError: A log-odds is NaN.
 
-    >>> from likely.logic.parse import parse
+    >>> from likely.logic.parser import parse
     >>> result = estimate_log_prob(parse("a & b"), np.zeros(2), n_samples=10_000)
     >>> bool(result.log_prob.low < math.log(0.25) < result.log_prob.high)
     True

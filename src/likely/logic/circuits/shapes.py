@@ -49,7 +49,7 @@ def simplify(formula: Formula) -> Formula:
     disjunction) is put into its other operands. What is left is built of variables, ``not``,
     ``and``, ``or``, ``iff``, ``all_equal``, ``xor``, ``even`` and ``card``, or is a constant.
 
-    >>> from likely.logic.parse import parse
+    >>> from likely.logic.parser import parse
     >>> str(simplify(parse("!(a | !b) & exactly_one(a, c, d) & true & b")))
     '!a & b & (c <-> !d)'
     """
@@ -59,7 +59,7 @@ def simplify(formula: Formula) -> Formula:
 def conjuncts(formula: Formula) -> list[Formula]:
     """Return the parts of a conjunction that share no variable, in order of first appearance.
 
-    >>> from likely.logic.parse import parse
+    >>> from likely.logic.parser import parse
     >>> [str(part) for part in conjuncts(parse("(a -> b) & (c <-> d) & (b | e)"))]
     ['(a -> b) & (b | e)', 'c <-> d']
     """
@@ -91,7 +91,7 @@ def _leader(leader: dict[str, str], name: str) -> str:
 def literal_shape(formula: Formula) -> LiteralShape | None:
     """Return what a simplified formula says about distinct literals, or None if that is no shape.
 
-    >>> from likely.logic.parse import parse
+    >>> from likely.logic.parser import parse
     >>> literal_shape(simplify(parse("none(a, b)"))).signs
     (False, False)
     """
@@ -119,7 +119,7 @@ def literal_shape(formula: Formula) -> LiteralShape | None:
 def shape(formula: Formula) -> Shape:
     """Return the shape of a formula, the same for all formulas that differ by names alone.
 
-    >>> from likely.logic.parse import parse
+    >>> from likely.logic.parser import parse
     >>> shape(parse("a -> b & a")) == shape(parse("x(n1) -> y & x(n1)"))
     True
     """

@@ -23,7 +23,7 @@ def truth(formula: Formula, columns: Mapping[str, int], *, one: int) -> int:
     Raises:
         InputError: A variable has no column, or the formula ranges over rows.
 
-    >>> from likely.logic.parse import parse
+    >>> from likely.logic.parser import parse
     >>> bin(truth(parse("a ^ b"), {"a": 0b1010, "b": 0b1100}, one=0b1111))
     '0b110'
     """

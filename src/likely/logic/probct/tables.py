@@ -12,7 +12,7 @@ from likely.core.estimate import Estimate, Unit
 from likely.logic.batches import Bound, shapes
 from likely.logic.formula import Formula
 from likely.logic.nulls import permutation_null
-from likely.logic.parse import parse_quietly
+from likely.logic.parser import parse_quietly
 from likely.logic.results import Evaluation
 from likely.stats.bootstrap import cluster_bootstrap
 

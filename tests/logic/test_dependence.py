@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from likely.errors import InputError
 from likely.logic.circuits.truth import truth
+from likely.logic.dependence import FrechetBounds, _linear_program, frechet
 from likely.logic.formula import count_of, var
-from likely.logic.frechet import FrechetBounds, _linear_program, frechet
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 from likely.logic.queries import satisfaction
 
 TOLERANCE = 1e-8

@@ -11,8 +11,8 @@ from strategies import formulas
 
 from likely.errors import InconsistentTheory
 from likely.logic.formula import all_equal, count_of, holds, var, variables
-from likely.logic.informativeness import informativeness, scores
-from likely.logic.parse import parse
+from likely.logic.information import informativeness, scores
+from likely.logic.parser import parse
 from likely.logic.queries import marginals
 
 DIGITS = {"abs": 5.1e-5}

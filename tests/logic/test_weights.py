@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from likely.errors import InconsistentTheory, InputError
 from likely.logic.formula import holds, var
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 from likely.logic.queries import conditional, marginals, satisfaction
-from likely.logic.weighted import weighted
+from likely.logic.weights import weighted
 
 CLOSE = {"rel": 1e-10, "abs": 1e-13}
 
