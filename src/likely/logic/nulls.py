@@ -144,13 +144,13 @@ def permutation_null(
     observed = _statistic(circuit, rows, statistic)
     means = np.empty(n_permutations)
     item_sums = np.zeros(len(rows))
-    for i in range(n_permutations):
-        shuffled = rows.clone()
-        order = torch.from_numpy(rng.permutation(len(rows)))
-        shuffled[:, columns] = rows[order][:, columns]
-        values = _statistic(circuit, shuffled, statistic)
-        means[i] = values.mean()
-        item_sums += values
+    for part in batches(n_permutations, width=rows.numel()):
+        orders = [rng.permutation(len(rows)) for _ in range(part.start, part.stop)]
+        shuffled = rows.repeat(len(orders), 1)
+        shuffled[:, columns] = rows[torch.from_numpy(np.concatenate(orders))][:, columns]
+        values = _statistic(circuit, shuffled, statistic).reshape(len(orders), len(rows))
+        means[part] = values.mean(1)
+        item_sums += values.sum(0)
     value = float(observed.mean())
     mean, sd = float(means.mean()), float(means.std())
     has_spread = sd > slack * max(1.0, abs(mean))
@@ -198,9 +198,7 @@ def _role_columns(circuit: Circuit, role: Sequence[str]) -> list[int]:
 def _statistic(
     circuit: Circuit, rows: Float[Tensor, "N n"], statistic: Statistic
 ) -> Float[np.ndarray, " N"]:
-    log_probs = np.empty(len(rows))
-    for part in batches(len(rows), width=rows.shape[1]):
-        log_probs[part] = circuit.log_prob(rows[part]).numpy()
+    log_probs = circuit.log_prob(rows).numpy()
     if statistic == "prob":
         return np.exp(log_probs)
     if np.isneginf(log_probs).any():
