@@ -194,6 +194,8 @@ def _flip_breaks_a_model(circuit: Circuit, names: Sequence[str]) -> set[str]:
     columns = torch.tensor([circuit.names.index(name) for name in names])
     breaks = torch.zeros(len(names), dtype=torch.bool)
     for model in models:
+        if bool(breaks.all()):
+            break
         rows = torch.where(model, math.inf, -math.inf).to(torch.float64).repeat(len(names), 1)
         rows[torch.arange(len(names)), columns] *= -1.0
         breaks |= circuit.log_prob(rows) == -math.inf
