@@ -99,6 +99,7 @@ def test_the_order_of_the_batch_and_its_division_change_nothing(monkeypatch):
     ]  # fmt: skip
     whole = ask()
     monkeypatch.setattr(circuit_module, "CHUNK_NUMBERS", 300)
+    monkeypatch.setattr(circuit_module, "CHUNK_ROWS", 3)
     for one, other in zip(whole, ask(), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-13)
     turned = circuit.log_prob(log_odds.flip(0)).flip(0)

@@ -19,7 +19,13 @@ from likely.logic.circuits.semirings import best_model, best_models
 from likely.logic.formula import Formula
 
 CHUNK_NUMBERS = 1 << 20
-"""Numbers held at a time for a batch: 8 MiB of float64. Fewer cost calls, more cost memory."""
+"""Numbers held at a time for a batch: 8 MiB of float64. Fewer cost calls, more miss the cache."""
+
+CHUNK_ROWS = 128
+"""Items that are taken at a time all the same, so that calls do not cost more than numbers."""
+
+MOST_NUMBERS = 1 << 25
+"""Numbers that are never exceeded, 256 MiB of float64, unless a single item needs more."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -320,8 +326,9 @@ class Circuit:
         return total
 
     def _chunks(self, n_rows: int, width: int) -> Iterator[slice]:
-        """Yield slices of rows, few enough for their numbers to stay in the cache."""
-        step = max(1, CHUNK_NUMBERS // max(1, width))
+        """Yield slices of rows, so few that what they need stays small, and at least one slice."""
+        width = max(1, width)
+        step = max(1, CHUNK_NUMBERS // width, min(CHUNK_ROWS, MOST_NUMBERS // width))
         for start in range(0, max(1, n_rows), step):
             yield slice(start, min(start + step, n_rows))
 
