@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import formulas
 
-from likely.errors import InconsistentTheory, NumericalError
+from likely.errors import BudgetError, InconsistentTheory, NumericalError
 from likely.logic import clash
 from likely.logic.clash import check_possible, conjunction, conjuncts, smallest_clash
 from likely.logic.formula import TRUE, var, variables
@@ -75,3 +75,14 @@ def test_one_part_that_cannot_hold_is_named_alone():
         check_possible(-math.inf, {"a & !a": parse("a & !a")}, {}, what="the theory")
     assert error.value.clash == ("a & !a",)
     assert variables(parse("a & !a")) == ("a",)
+
+
+def test_a_clash_too_large_to_narrow_down_names_all_parts(monkeypatch):
+    def refuse(_):
+        raise BudgetError("too large")
+
+    monkeypatch.setattr(clash, "smallest_clash", refuse)
+    parts = {text: parse(text) for text in ("a", "!a", "b")}
+    with pytest.raises(InconsistentTheory, match="too large to narrow down") as error:
+        check_possible(-math.inf, parts, {}, what="the theory")
+    assert error.value.clash == ("a", "!a", "b")

@@ -115,8 +115,8 @@ def informativeness(formula: Formula | str) -> Informativeness:
         n_variables=len(support),
         share_true={name: true_counts[name] / count for name in support},
         gradient_norm_squared=math.fsum(lean * lean for lean in leans.values()) / 4.0,
-        log_chance=-bits * LN2,
-        log_chance_broken=-_surprisal_bits(2**n - count, n) * LN2,
+        log_chance=0.0 - bits * LN2,
+        log_chance_broken=0.0 - _surprisal_bits(2**n - count, n) * LN2,
     )
 
 

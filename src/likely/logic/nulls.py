@@ -197,9 +197,9 @@ def _role_columns(circuit: Circuit, role: Sequence[str]) -> list[int]:
 def _statistic(
     circuit: Circuit, rows: Float[Tensor, "N n"], statistic: Statistic
 ) -> Float[np.ndarray, " N"]:
-    log_probs: Float[np.ndarray, " N"] = circuit.log_prob(rows).numpy()
+    log_probs = np.asarray(circuit.log_prob(rows).numpy())
     if statistic == "prob":
-        return np.exp(log_probs)
+        return np.asarray(np.exp(log_probs))
     if np.isneginf(log_probs).any():
         raise InputError(
             f"an item has probability 0 for {str(circuit.formula)!r}, so the mean of the "

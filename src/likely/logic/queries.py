@@ -46,6 +46,7 @@ def satisfaction(
 
     Raises:
         InputError: The formula cannot be read, or an event has no or no valid probability.
+        BudgetError: The formula is too large to compile; so for every query.
 
     Sources:
         Xu, Zhang, Friedman, Liang and Van den Broeck (2018), "A semantic loss function for deep
