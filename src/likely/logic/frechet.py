@@ -172,5 +172,5 @@ def _extreme(
     found = linprog(where.astype(np.float64), A_eq=rows, b_eq=marginals, method="highs")
     if found.status != 0:
         raise NumericalError(f"the linear program of the Fréchet bounds failed: {found.message}")
-    # The solver meets its constraints to about 1e-7 at worst, so an end of [0, 1] may be overstepped.
+    # The solver meets its constraints to 1e-7 at worst, so an end of [0, 1] may be overstepped.
     return float(min(max(found.fun, 0.0), 1.0))
