@@ -1,1 +1,1 @@
-"""From next-token rows to event probabilities."""
+"""Events: from next-token rows to the probability that a model counts a continuation as viable."""
