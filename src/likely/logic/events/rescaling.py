@@ -33,6 +33,7 @@ class Rescaling:
         is_monotone: Whether it rises with the event's log-odds, the competitors' shares fixed.
         smoothness: As a function of the logits.
         saturates: Whether finite logits can give probability 1.
+        ceiling: Log-odds at which the rescaling stops by a cap of its own.
         log_ratio: For ``ratio``, ``ratio_soft`` and ``minp``: the statistic that is the log of the
             top, such that they are functions of ``log_prob`` minus it alone; else None.
         of_log_ratio: That function.
@@ -48,6 +49,7 @@ class Rescaling:
     is_monotone: bool = True
     smoothness: Smoothness = "smooth"
     saturates: bool = False
+    ceiling: float = math.inf
     log_ratio: str | None = None
     of_log_ratio: Callable[[Float[Tensor, "E"]], Float[Tensor, "E"]] | None = field(
         default=None, repr=False, compare=False

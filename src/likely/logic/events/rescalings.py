@@ -78,7 +78,12 @@ def ratio_soft(*, tau: float = 1.0, cap: float = 1e-6) -> Rescaling:
         return _log_odds_of(log_ratio / tau).clamp(max=limit)
 
     return _of_ratio(
-        "ratio_soft", "R1s", {"tau": tau, "cap": cap}, of_log_ratio, law="min-p factor a power law"
+        "ratio_soft",
+        "R1s",
+        {"tau": tau, "cap": cap},
+        of_log_ratio,
+        law="min-p factor a power law",
+        ceiling=limit,
     )
 
 
@@ -315,13 +320,15 @@ def _of_ratio(
     *,
     law: str,
     saturates: bool = False,
+    ceiling: float = math.inf,
     beta: float | None = None,
 ) -> Rescaling:
     top = "log_top" if beta is None else soft_top(beta)
     return Rescaling(
         name=name, id=id_, parameters=tuple(values.items()), label=label(name, values),
         needs=("log_prob", top), function=lambda s: of_log_ratio(s["log_prob"] - s[top]), law=law,
-        smoothness="kinks" if beta is None else "smooth", saturates=saturates, log_ratio=top,
+        smoothness="kinks" if beta is None else "smooth", saturates=saturates, ceiling=ceiling,
+        log_ratio=top,
         of_log_ratio=of_log_ratio,
     )  # fmt: skip
 
