@@ -6,6 +6,7 @@ LikelyError
 │   ├── ShapeError                   wrong shape or dtype
 │   └── UnknownNameError             no such model, study, section or data set
 ├── CapabilityError                  the model cannot give what was asked
+├── BudgetError                      a formula is too large to compile within the nodes allowed
 ├── ContractError                    an adapter breaks a law that every model must keep
 ├── NumericalError (ArithmeticError) NaN, lost normalisation, no convergence
 ├── MissingExtraError (ImportError)  names the exact `pip install likely[...]`
@@ -48,6 +49,10 @@ class UnknownNameError(InputError):
 
 class CapabilityError(LikelyError):
     """The model cannot give what was asked."""
+
+
+class BudgetError(LikelyError):
+    """A formula needs more nodes than it may have; the message says what else there is to do."""
 
 
 class ContractError(LikelyError):
