@@ -43,6 +43,7 @@ class ConstraintLoss(torch.nn.Module):
             first appearance. More than the theory mentions may be named.
         evidence: What is taken for granted, besides the evidence of the claims.
         reduction: ``mean`` over rows, their ``sum``, or ``none``: one loss a row.
+        warn: Whether to warn of theories that are no good to train on; off where one is scored.
 
     Attributes:
         names: The events, in the order of the columns.
@@ -72,6 +73,7 @@ class ConstraintLoss(torch.nn.Module):
         names: Sequence[str] | None = None,
         evidence: Formula | str | None = None,
         reduction: Reduction = "mean",
+        warn: bool = True,
     ) -> None:
         super().__init__()
         if reduction not in ("mean", "sum", "none"):
@@ -84,7 +86,7 @@ class ConstraintLoss(torch.nn.Module):
         self._text = "; ".join(str(rule.formula) for rule in rules)
         self._terms, switches = _terms(rules, given, self.names)
         self.register_buffer("_switches", torch.tensor(switches, dtype=torch.float64))
-        self.chance = self._check()
+        self.chance = self._check(warn)
 
     def forward(self, log_odds: Float[Tensor, "N n"]) -> Float[Tensor, "*rows"]:
         """Return the loss, float64.
@@ -121,7 +123,7 @@ class ConstraintLoss(torch.nn.Module):
             total = total + term.weight * loss
         return total
 
-    def _check(self) -> float:
+    def _check(self, warn: bool) -> float:
         """Return the loss where all probabilities are one half; raise or warn by what it does."""
         odds = torch.zeros((1, len(self.names)), dtype=torch.float64, requires_grad=True)
         loss = self._losses(odds)[0]
@@ -133,6 +135,8 @@ class ConstraintLoss(torch.nn.Module):
                 "learn from it"
             )
         (slope,) = torch.autograd.grad(loss, odds)
+        if not warn:
+            return loss.item()
         if float(slope.abs().max()) < _ROUNDING:
             _warn(
                 f"{self._text!r} says nothing of single events: its gradient is 0 where all "
@@ -185,7 +189,7 @@ def preference_loss(
     >>> odds = {"w": torch.tensor([0.3]).logit(), "l": torch.tensor([0.2]).logit()}
     >>> loss = preference_loss("l -> w", odds, condition="exactly_one(w, l)")
     >>> round(float(loss), 4)  # -log sigmoid(.5390)
-    0.4596
+    0.4595
     """
     chosen, granted, both = (as_formula(part) for part in (core, condition, additional))
     sides = [(chosen | both) & granted, (~chosen | both) & granted]
