@@ -9,7 +9,7 @@ literals, or that two events agree. The theory of the gradient says that literal
 once, and agreement only after something else has broken the symmetry.
 
     python examples/learn_constraints.py --part symmetry
-    python examples/learn_constraints.py --part negation --steps 120 --out learning.json
+    python examples/learn_constraints.py --part negation --out learning.json
 """
 
 import argparse
@@ -133,7 +133,8 @@ def negation(*, steps: int, device: str, anchors: Sequence[float]) -> dict[str, 
         model = likely.load("smollm2", device=device)
         if not isinstance(model, TransformersModel):
             raise TypeError(f"training needs the weights of a model, got {type(model)!r}")
-        if not runs:
+        if "before" not in runs:
+            runs["model"] = model.info.identity
             runs["before"] = report("before training", model, train, held_out)
         config = TrainingConfig(
             claims=("full", "Tflip"), steps=steps, batch_items=4, learning_rate=2e-5,
@@ -196,7 +197,7 @@ def main() -> None:
     """Run one part or both, and write what was found."""
     parser = argparse.ArgumentParser(description="Teach a model constraints.")
     parser.add_argument("--part", choices=["negation", "symmetry", "both"], default="both")
-    parser.add_argument("--steps", type=int, default=100, help="of each run on SmolLM2")
+    parser.add_argument("--steps", type=int, default=60, help="of each run on SmolLM2")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--anchor", type=float, default=1.0, help="weight of the anchor in nats")
     parser.add_argument("--out", type=Path, default=None, help="a JSON file")

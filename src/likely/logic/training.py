@@ -69,7 +69,7 @@ class AnchorChunk:
 
     Attributes:
         tokens: Ids, shape ``(T,)``.
-        log_probs: After each of them, nats, float32, shape ``(T, V)``.
+        log_probs: After each of them, nats, float64, shape ``(T, V)``.
     """
 
     tokens: Int[Tensor, "T"]
@@ -158,7 +158,7 @@ def anchor_chunks(
         tokens = torch.tensor(piece, device=model.module.device)
         with torch.no_grad():
             logits = model.logits(tokens=tokens[None])[0]
-        log_probs = torch.log_softmax(logits.double(), dim=-1).float()
+        log_probs = torch.log_softmax(logits.double(), dim=-1)
         chunks.append(AnchorChunk(tokens=tokens, log_probs=log_probs))
     if not chunks:
         raise InputError(f"an anchor needs a text of two tokens or more, got {text!r}")
@@ -196,7 +196,9 @@ def iter_training(
     if config.optimiser == "sgd":
         optimiser = torch.optim.SGD(weights, lr=config.learning_rate)
     else:
-        optimiser = torch.optim.AdamW(weights, lr=config.learning_rate, weight_decay=0.0)
+        optimiser = torch.optim.AdamW(
+            weights, lr=config.learning_rate, weight_decay=0.0, fused=True
+        )
     order = _iter_order(len(prepared), rng)
     for step in range(config.steps):
         size = min(config.batch_items, len(prepared))
