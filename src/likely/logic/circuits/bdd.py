@@ -94,6 +94,9 @@ class Bdd:
         finally:
             del self._live[1:]
         self._kept.append(values[0])
+        if self._is_sifted:
+            self._collect(self._kept)
+            self._reorder(self._kept)
         return values[0]
 
     def equivalent(self, first: Formula, second: Formula) -> bool:
@@ -315,16 +318,22 @@ class Bdd:
     def _make_room(self, operands: list[int]) -> None:
         """Forget what is no longer needed; improve the order; allow more, up to the budget."""
         table = self._table
-        roots = {node for nodes in [*self._live, operands] for node in nodes}
-        table.collect(roots)
-        self._memo.clear()
+        roots = [node for nodes in [*self._live, operands] for node in nodes]
+        self._collect(roots)
         if self._is_sifted and 2 * len(table) > self._limit:
-            sift(table, roots, self._column_at)
-            self._level_of = {name: level for level, name in enumerate(self.order)}
+            self._reorder(roots)
         # A table that is nearly full would be swept again and again for little.
         if 4 * len(table) > 3 * self.budget:
             raise _Full
         self._limit = min(self.budget, max(2 * self._limit, 4 * len(table)))
+
+    def _collect(self, roots: list[int]) -> None:
+        self._table.collect(roots)
+        self._memo.clear()
+
+    def _reorder(self, roots: list[int]) -> None:
+        sift(self._table, roots, self._column_at)
+        self._level_of = {name: level for level, name in enumerate(self.order)}
 
 
 def build_bdd(

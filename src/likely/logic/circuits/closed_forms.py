@@ -49,9 +49,7 @@ def all_equal(log_odds: Float[Tensor, "n B"]) -> tuple[Float[Tensor, "B"], Slope
     return value, slope
 
 
-def parity(
-    log_odds: Float[Tensor, "n B"], *, is_odd: bool
-) -> tuple[Float[Tensor, "B"], Slope]:
+def parity(log_odds: Float[Tensor, "n B"], *, is_odd: bool) -> tuple[Float[Tensor, "B"], Slope]:
     """Return log P that an odd (or even) number of literals holds.
 
     With ``t = prod(1 - 2 p)`` that is ``(1 - t) / 2`` (or ``(1 + t) / 2``); ``log|t|`` is summed
@@ -100,8 +98,8 @@ def cardinality(
     """
     n = len(log_odds)
     if _n_counts(n, n - high, n - low) < _n_counts(n, low, high):
-        value, slope = cardinality(-log_odds, low=n - high, high=n - low)
-        return value, lambda: -slope()
+        mirrored, turned = cardinality(-log_odds, low=n - high, high=n - low)
+        return mirrored, lambda: -turned()
     is_open = high == n
     log_true, log_false = (x.clamp(min=FLOOR) for x in log_literals(log_odds))
     counts = log_odds.new_full((n + 1, _n_counts(n, low, high), log_odds.shape[1]), FLOOR)
@@ -114,7 +112,7 @@ def cardinality(
         torch.logaddexp(after[1:], before[:-1] + log_true[i], out=after[1:])
     accepted = counts[n, low:]
     value = torch.logsumexp(accepted, 0)
-    value = torch.where(value > FLOOR / 2, value, -math.inf)
+    value = value.masked_fill(value < FLOOR / 2, -math.inf)
 
     def slope() -> Float[Tensor, "n B"]:
         prob_true, prob_false = torch.sigmoid(log_odds), torch.sigmoid(-log_odds)

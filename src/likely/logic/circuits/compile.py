@@ -12,6 +12,7 @@ from likely.logic.circuits.circuit import Circuit, Part, Unit
 from likely.logic.circuits.closed_forms import closed_form
 from likely.logic.circuits.graph import Graph
 from likely.logic.circuits.layers import Layers
+from likely.logic.circuits.sdd import sdd_graph
 from likely.logic.circuits.shapes import Shape, conjuncts, literal_shape, shape, simplify
 from likely.logic.circuits.table import Table
 from likely.logic.circuits.truth import models, truth_table
@@ -20,6 +21,9 @@ from likely.logic.parse import as_formula
 
 MAX_TABLE_VARIABLES = 12
 """Up to this many variables the models of a component are listed."""
+
+SHORT_TABLE = 32
+"""Up to this many models a list beats any diagram, in the time of a call if not of an item."""
 
 SHAPES_KEPT = 512
 """How many kinds of components stay compiled."""
@@ -137,19 +141,24 @@ def _compiled_unit(component: Shape, budget: int, order: Order) -> Unit | bool:
         n_models = table.bit_count()
         if n_models in (0, 1 << n):
             return n_models > 0
-        if _is_table_cheaper(n_models, n_nodes=n):
+        if n_models <= SHORT_TABLE:
             return _table_unit(table, formula, n)
     graph, method = _graph(formula, budget=budget, order=order)
     if graph.root in (2 * n, 2 * n + 1):
         return graph.root == 2 * n
-    if table is not None and _is_table_cheaper(table.bit_count(), n_nodes=graph.n_inner):
+    if table is not None and _is_table_cheaper(table.bit_count(), graph):
         return _table_unit(table, formula, n)
     layers = Layers(graph)
     return Unit(method=method, kernel=layers, width=layers.width, make_graph=lambda: graph)
 
 
-def _is_table_cheaper(n_models: int, *, n_nodes: int) -> bool:
-    return n_models <= 2 * n_nodes
+def _is_table_cheaper(n_models: int, graph: Graph) -> bool:
+    """Return whether a pass over the models costs less than one over the nodes.
+
+    Measured on random 3-CNF of 4 to 12 variables, batches of 4096, value and gradient in float64
+    on one core: a table takes the time of the layers where it has about 3 models a node.
+    """
+    return n_models <= 3 * graph.n_inner
 
 
 def _table_unit(table: int, formula: Formula, n: int) -> Unit:
@@ -163,10 +172,8 @@ def _graph(formula: Formula, *, budget: int, order: Order) -> tuple[Graph, str]:
     try:
         bdd, root = build_bdd(formula, budget=budget, order=order)
     except BudgetError as error:
-        from likely.logic.circuits.sdd import build_sdd
-
         try:
-            return build_sdd(formula, budget=budget), "sdd"
+            return sdd_graph(formula, budget=budget), "sdd"
         except MissingExtraError:
             raise error from None
     return bdd.to_graph(root), "bdd"

@@ -28,7 +28,8 @@ class Semiring:
 
     Attributes:
         plus: From the logs of the elements, (A, M, B), to that of the node, (M, B).
-        share: How much of the node's value each element answers for, linear, (A, M, B).
+        share: How much of the node's value each element answers for, linear, (A, M, B); may
+            overwrite the terms.
     """
 
     plus: Callable[[Terms], Values]
@@ -43,7 +44,7 @@ def _log_plus(terms: Terms) -> Values:
     return torch.logsumexp(terms, 0)
 
 
-LOG = Semiring(plus=_log_plus, share=lambda terms, values: torch.exp(terms - values))
+LOG = Semiring(plus=_log_plus, share=lambda terms, values: terms.sub_(values).exp_())
 """Sum of products: log P, and the probability of each literal in the models that mention it."""
 
 
@@ -54,21 +55,22 @@ class Layer:
     Attributes:
         start: Row of the first node.
         stop: Row after the last.
-        primes: Rows of the first halves, element by element, shape (A, M).
-        subs: Rows of the second halves.
+        children: Rows of the first and of the second halves, element by element, (2, A, M).
     """
 
     start: int
     stop: int
-    primes: Int64[Tensor, "A M"]
-    subs: Int64[Tensor, "A M"]
+    children: Int64[Tensor, "2 A M"]
 
     def to(self, device: torch.device) -> "Layer":
         """Return the layer with its rows on a device."""
-        return Layer(
-            start=self.start, stop=self.stop,
-            primes=self.primes.to(device), subs=self.subs.to(device),
-        )  # fmt: skip
+        return Layer(start=self.start, stop=self.stop, children=self.children.to(device))
+
+    def terms(self, values: Float[Tensor, "R B"]) -> Terms:
+        """Return the logs of the elements, from the values of all rows."""
+        halves = values.index_select(0, self.children.flatten())
+        prime, sub = halves.view(*self.children.shape, values.shape[1]).unbind()
+        return prime.add_(sub)
 
 
 class Layers:
@@ -89,50 +91,60 @@ class Layers:
     @property
     def width(self) -> int:
         """How many numbers an item takes."""
-        return 2 * self.n_rows
+        n_elements = sum(layer.children[0].numel() for layer in self._layers)
+        return 2 * self.n_rows + n_elements
 
     def __call__(self, log_odds: Float[Tensor, "n B"]) -> tuple[Float[Tensor, "B"], Slope]:
         """Return log P of the graph and its slope (see `closed_forms`)."""
         log_true, log_false = log_literals(log_odds)
-        values = self.values(log_true, log_false, LOG)
-        value = to_edge(values[self.root])
+        values, terms = self.values(log_true, log_false, LOG)
 
         def slope() -> Float[Tensor, "n B"]:
-            is_true, is_false = self.flow(values, LOG)
+            is_true, is_false = self.flow(values, terms, LOG)
             return is_true * torch.sigmoid(-log_odds) - is_false * torch.sigmoid(log_odds)
 
-        return value, slope
+        return to_edge(values[self.root]), slope
 
     def values(
         self, log_true: Float[Tensor, "n B"], log_false: Float[Tensor, "n B"], semiring: Semiring
-    ) -> Float[Tensor, "R B"]:
-        """Return the log-values of all rows, from log-weights of the literals."""
+    ) -> tuple[Float[Tensor, "R B"], list[Terms]]:
+        """Return the log-values of all rows, and those of the elements of each layer.
+
+        Args:
+            log_true: Log-weights of the variables being true; ``-inf`` is legal.
+            log_false: Log-weights of their being false.
+            semiring: How elements are summed.
+        """
         values = log_true.new_empty((self.n_rows, log_true.shape[1]))
         torch.clamp(log_true, min=FLOOR, out=values[: self.n])
         torch.clamp(log_false, min=FLOOR, out=values[self.n : 2 * self.n])
         values[2 * self.n] = 0.0
         values[2 * self.n + 1] = FLOOR
+        kept = []
         for layer in self.on(values.device):
-            values[layer.start : layer.stop] = semiring.plus(_terms(values, layer))
-        return values
+            terms = layer.terms(values)
+            values[layer.start : layer.stop] = semiring.plus(terms)
+            kept.append(terms)
+        return values, kept
 
     def flow(
-        self, values: Float[Tensor, "R B"], semiring: Semiring
+        self, values: Float[Tensor, "R B"], terms: list[Terms], semiring: Semiring
     ) -> tuple[Float[Tensor, "n B"], Float[Tensor, "n B"]]:
         """Return how much of the root's value passes through each literal, true and false.
 
         For the sum of products that is the derivative of the root's log-value by the literal's;
         for the best product, 1 on the literals of the best model and 0 elsewhere. A variable that
-        the graph skips gets 0 on both sides.
+        the graph skips gets 0 on both sides. The terms are used up.
         """
         passing = torch.zeros_like(values)
         passing[self.root] = 1.0
         for layer in reversed(self.on(values.device)):
             block = slice(layer.start, layer.stop)
-            shares = semiring.share(_terms(values, layer), values[block]) * passing[block]
+            shares = semiring.share(terms.pop(), values[block]).mul_(passing[block])
             flat = shares.flatten(0, 1)
-            passing.index_add_(0, layer.primes.flatten(), flat)
-            passing.index_add_(0, layer.subs.flatten(), flat)
+            primes, subs = layer.children.flatten(1)
+            passing.index_add_(0, primes, flat)
+            passing.index_add_(0, subs, flat)
         return passing[: self.n], passing[self.n : 2 * self.n]
 
     def on(self, device: torch.device) -> list[Layer]:
@@ -144,14 +156,7 @@ class Layers:
 
 def to_edge(values: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Return the values with the floor that stands for log 0 made ``-inf``."""
-    return torch.where(values > FLOOR / 2, values, -math.inf)
-
-
-def _terms(values: Float[Tensor, "R B"], layer: Layer) -> Terms:
-    shape = (*layer.primes.shape, values.shape[1])
-    terms = values.index_select(0, layer.primes.flatten())
-    terms += values.index_select(0, layer.subs.flatten())
-    return terms.view(shape)
+    return values.masked_fill(values < FLOOR / 2, -math.inf)
 
 
 def _arrange(graph: Graph) -> tuple[list[int], list[Layer], int]:
@@ -183,15 +188,10 @@ def _arrange(graph: Graph) -> tuple[list[int], list[Layer], int]:
     for key in sorted(groups):
         ids = [range(offsets[node], offsets[node + 1]) for node in groups[key]]
         start = rows[first + groups[key][0]]
-        layers.append(
-            Layer(
-                start=start, stop=start + len(ids),
-                primes=_rows_of(ids, primes, rows), subs=_rows_of(ids, subs, rows),
-            )
-        )  # fmt: skip
+        children = np.array(
+            [[[rows[half[k]] for k in owned] for owned in ids] for half in (primes, subs)]
+        )
+        # Node by node becomes element by element: (2, M, A) to (2, A, M).
+        turned = torch.from_numpy(np.ascontiguousarray(children.swapaxes(1, 2)))
+        layers.append(Layer(start=start, stop=start + len(ids), children=turned))
     return rows, layers, n_rows
-
-
-def _rows_of(ids: list[range], children: list[int], rows: list[int]) -> Int64[Tensor, "A M"]:
-    table = np.array([[rows[children[k]] for k in element_ids] for element_ids in ids])
-    return torch.from_numpy(np.ascontiguousarray(table.T))

@@ -36,10 +36,10 @@ def best_model(
     """
     heavier = torch.maximum(log_pos, log_neg)
     base = heavier.clamp(min=FLOOR)
-    values = layers.values(
+    values, terms = layers.values(
         log_pos.clamp(min=FLOOR) - base, log_neg.clamp(min=FLOOR) - base, MAX
     )
-    is_true, is_false = layers.flow(values, MAX)
+    is_true, is_false = layers.flow(values, terms, MAX)
     chosen = (is_true > 0) | ((is_false == 0) & (log_pos > log_neg))
     return to_edge(values[layers.root]) + heavier.sum(0), chosen
 
@@ -66,7 +66,8 @@ def best_models(
     values[2 * n, 0] = 0.0
     origins = []
     for layer in layers.on(values.device):
-        pairs = values[layer.primes].unsqueeze(3) + values[layer.subs].unsqueeze(2)
+        primes, subs = values[layer.children]
+        pairs = primes.unsqueeze(3) + subs.unsqueeze(2)
         # From (A, M, k, k, B): the pairs of ranks of all elements of a node side by side.
         flat = pairs.movedim(1, 0).flatten(1, 3)
         values[layer.start : layer.stop], origin = flat.topk(k, dim=1)
@@ -87,5 +88,6 @@ def _pass_down(
     node, trace, item = (block >= 0).nonzero(as_tuple=True)
     taken = origin[node, block[node, trace, item], item]
     element = taken.div(k * k, rounding_mode="floor")
-    ranks[layer.primes[element, node], trace, item] = taken.div(k, rounding_mode="floor") % k
-    ranks[layer.subs[element, node], trace, item] = taken % k
+    primes, subs = layer.children
+    ranks[primes[element, node], trace, item] = taken.div(k, rounding_mode="floor") % k
+    ranks[subs[element, node], trace, item] = taken % k

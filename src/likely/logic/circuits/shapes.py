@@ -1,4 +1,4 @@
-"""Shapes of formulas: simplified, split into independent parts, recognised, named up to renaming."""
+"""Shapes of formulas: simplified, split where they can be, and told apart from mere names."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -113,9 +113,7 @@ def literal_shape(formula: Formula) -> LiteralShape | None:
     if len(set(names)) < len(names):
         return None
     high = len(names) if formula.high is None else formula.high
-    return LiteralShape(
-        op=op, names=tuple(names), signs=tuple(signs), low=formula.low, high=high
-    )
+    return LiteralShape(op=op, names=tuple(names), signs=tuple(signs), low=formula.low, high=high)
 
 
 def shape(formula: Formula) -> Shape:
@@ -218,14 +216,12 @@ def _put(part: Formula, known: dict[str, Formula]) -> Formula:
 def _parity(parts: Iterable[Formula], *, is_odd: bool) -> Formula:
     seen: dict[Formula, None] = {}
     for part in parts:
-        if part.op == "not":
-            is_odd, part = not is_odd, part.operands[0]  # noqa: PLW2901
-        if part.op in ("true", "false"):
-            is_odd ^= part.op == "true"
-        elif part in seen:
-            del seen[part]
-        else:
-            seen[part] = None
+        is_odd ^= part.op in ("not", "true")
+        inner = part.operands[0] if part.op == "not" else part
+        if inner in seen:
+            del seen[inner]
+        elif inner.op not in ("true", "false"):
+            seen[inner] = None
     kept = tuple(seen)
     if not kept:
         return FALSE if is_odd else TRUE

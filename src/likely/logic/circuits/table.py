@@ -15,13 +15,11 @@ class Table:
     """The models of a formula as a matrix: one row a model, its literals and what they exclude.
 
     Args:
-        models: Which variables are true in each model.
+        models: Which variables are true in each model; at least one model.
     """
 
     def __init__(self, models: Bool[np.ndarray, "m n"]) -> None:
-        if len(models) == 0:
-            raise ValueError("a table has at least one model")
-        self.n_models, self.n = models.shape
+        self.n_models, self.n = len(models), len(models[0])
         self._literals = torch.from_numpy(np.concatenate([models, ~models], axis=1))
         self._placed: dict[tuple[torch.dtype, torch.device], Tensor] = {}
 
@@ -39,7 +37,7 @@ class Table:
         # From here on each model's weight relative to the heaviest, which loses nothing.
         weights = torch.exp(weights.sub_(top))
         total = weights.sum(0)
-        value = torch.where(top > FLOOR / 2, top + torch.log(total), -math.inf)
+        value = (torch.log(total).add_(top)).masked_fill_(top < FLOOR / 2, -math.inf)
 
         def slope() -> Float[Tensor, "n B"]:
             holding = (literals.T @ weights) / total

@@ -1,13 +1,13 @@
 """Truth of a formula over many assignments at once: bits of one integer, or columns of a matrix."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, UInt8
 
 from likely.errors import InputError
-from likely.logic.formula import Formula
+from likely.logic.formula import Formula, Op
 
 MAX_VARIABLES = 20
 """Beyond 2 ** 20 assignments a table no longer pays, and no longer fits."""
@@ -55,7 +55,7 @@ def truth(formula: Formula, columns: Mapping[str, B], *, one: B) -> B:
     parts = [truth(part, columns, one=one) for part in formula.operands]
     if formula.op == "card":
         return _count(parts, low=formula.low, high=formula.high, one=one)
-    return _COMBINE[formula.op](parts, one)
+    return _combine(formula.op, parts, one)
 
 
 def _all(parts: Sequence[B], one: B) -> B:
@@ -92,17 +92,18 @@ def _count(parts: Sequence[B], *, low: int, high: int | None, one: B) -> B:
     return at_least[low] & (at_least[high + 1] ^ one)
 
 
-_COMBINE: Mapping[str, Callable[[Sequence[Bits], Bits], Bits]] = {
-    "not": lambda parts, one: parts[0] ^ one,
-    "and": _all,
-    "or": _any,
-    "xor": _odd,
-    "odd": _odd,
-    "even": lambda parts, one: _odd(parts, one) ^ one,
-    "implies": lambda parts, one: (parts[0] ^ one) | parts[1],
-    "iff": lambda parts, one: parts[0] ^ parts[1] ^ one,
-    "all_equal": lambda parts, one: _all(parts, one) | (_any(parts, one) ^ one),
-}
+def _combine(op: Op, parts: Sequence[B], one: B) -> B:
+    if op == "and":
+        return _all(parts, one)
+    if op == "or":
+        return _any(parts, one)
+    if op == "implies":
+        return (parts[0] ^ one) | parts[1]
+    if op == "all_equal":
+        return _all(parts, one) | (_any(parts, one) ^ one)
+    # What is left counts the parts modulo 2; of these, not, iff and even hold where that is 0.
+    odd = _odd(parts, one)
+    return odd if op in ("xor", "odd") else odd ^ one
 
 
 def truth_table(formula: Formula, names: Sequence[str]) -> int:
@@ -127,4 +128,4 @@ def models(table: int, n: int) -> Bool[np.ndarray, "m n"]:
     raw = np.frombuffer(table.to_bytes(max(1, (1 << n) // 8), "little"), dtype=np.uint8)
     where: UInt8[np.ndarray, "a"] = np.unpackbits(raw, bitorder="little")[: 1 << n]
     ids = np.flatnonzero(where)
-    return (ids[:, None] >> np.arange(n)) & 1 == 1
+    return np.asarray((ids[:, None] >> np.arange(n)) & 1 == 1)
