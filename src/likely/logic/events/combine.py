@@ -20,7 +20,7 @@ from likely.logic.events.answers import (
     together,
 )
 from likely.logic.events.readings import Reading, Readings, Target
-from likely.logic.events.rescaling import Rescaling, clamp_log_odds
+from likely.logic.events.rescale import Rescaling, clamp_log_odds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def combine(
     high = _side(chosen, targets, readings, 1, multi)
     low = high if _is_told(readings) else _side(chosen, targets, readings, 0, multi)
     middle = high if low is high else _middle(low, high)
-    is_clamped = middle >= chosen.ceiling
+    is_clamped = (middle >= chosen.ceiling) & np.isfinite(middle)
     if clamp is not None and (chosen.saturates or "log_others" in chosen.needs):
         may_move = np.array([chosen.saturates or target.is_alone for target in targets])
         is_clamped |= may_move & clamp_log_odds(torch.from_numpy(middle), epsilon=clamp)[1].numpy()
@@ -83,8 +83,8 @@ def _side(
     """Return all log-odds at the worst (0) or the best (1) for the event."""
     if "log_others" in chosen.needs:
         whole = {
-            "log_prob": torch.tensor([r.log_prob[side] for r in readings.items]).double(),
-            "log_others": torch.tensor([r.log_others[1 - side] for r in readings.items]).double(),
+            "log_prob": _tensor([reading.log_prob[side] for reading in readings.items]),
+            "log_others": _tensor([reading.log_others[1 - side] for reading in readings.items]),
         }
         return _numpy(chosen.of_statistics(whole))
     columns = readings.worst if side == 0 else readings.best
@@ -128,7 +128,7 @@ def _by_ratio(
     for paths, reading, start in zip(all_paths, readings.items, readings.offsets, strict=False):
         place = {node: start + i for i, node in enumerate(reading.token_log_probs)}
         sums += [sum(ratios[place[ids[:n]]] for n in range(len(ids))) for ids in paths]
-    values = iter(_numpy(chosen.of_log_ratio(torch.tensor(sums, dtype=torch.float64))).tolist())
+    values = iter(_numpy(chosen.of_log_ratio(_tensor(sums))).tolist())
     return np.array(
         [
             odds_of(_over_paths(paths, reading, [pair_of(next(values)) for _ in paths], side))
@@ -154,6 +154,10 @@ def _middle(low: Float[np.ndarray, "N"], high: Float[np.ndarray, "N"]) -> Float[
     log_prob = np.logaddexp(-np.logaddexp(0.0, -low), -np.logaddexp(0.0, -high))
     log_not = np.logaddexp(-np.logaddexp(0.0, low), -np.logaddexp(0.0, high))
     return np.where(low == high, low, log_prob - log_not)
+
+
+def _tensor(values: Sequence[float]) -> Float[torch.Tensor, "n"]:
+    return torch.tensor(values, dtype=torch.float64)
 
 
 def _numpy(tensor: torch.Tensor) -> Float[np.ndarray, "n"]:

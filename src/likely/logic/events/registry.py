@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from likely.core.registry import Registry
 
 if TYPE_CHECKING:
-    from likely.logic.events.rescaling import Rescaling
+    from likely.logic.events.rescale import Rescaling
 
 _MODULE = "likely.logic.events.rescalings"
 

@@ -34,7 +34,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from likely.logic.events.rescaling import Rescaling, check_parameter, label
+from likely.logic.events.rescale import Rescaling, check_parameter, label
 from likely.logic.events.statistics import Statistics, log1mexp, log_sum, lose, soft_top, win
 
 
@@ -210,7 +210,8 @@ def nucleus(*, level: float = 0.9, tau: float = 0.05, duel_tau: float = 1.0) -> 
     """Return R7, ``sigma((level - (1 - R3)) / tau)``.
 
     Threshold: a top-p level that is logistic around ``level``; the mass above the event is the
-    soft one of the duel. Rises with the event's logit; smooth.
+    soft one of the duel. Rises with the event's logit; smooth. Its range is narrow: an event
+    without any mass still has ``sigma((level - 1) / tau)``, .12 by default.
 
     Args:
         level: In (0, 1).

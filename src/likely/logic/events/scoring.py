@@ -32,7 +32,7 @@ from likely.logic.events.combine import Result, combine
 from likely.logic.events.event import Event
 from likely.logic.events.readings import Readings, Target, read_targets
 from likely.logic.events.registry import RESCALINGS
-from likely.logic.events.rescaling import Rescaling, rescaling
+from likely.logic.events.rescale import Rescaling, rescaling
 from likely.logic.events.scores import EventScores
 
 DEFAULT_RESCALINGS = ("duel", "minp", "identity")
