@@ -25,6 +25,7 @@ class Instance:
         events: By the key that formulas use; equal events have one key.
         claims: Ground, in the order of the theory, those that fit the row and pack.
         conditionals: Ground, those that fit.
+        orderings: Ground, those that fit.
         queries: Ground, those that fit.
     """
 
@@ -34,6 +35,7 @@ class Instance:
     events: Mapping[str, Event]
     claims: tuple[Claim, ...]
     conditionals: Mapping[str, tuple[Formula, Formula]]
+    orderings: Mapping[str, tuple[Formula, Formula]]
     queries: Mapping[str, Formula]
 
 
@@ -104,12 +106,13 @@ class _Filler:
     def instance(self, claims: Sequence[Claim]) -> Instance:
         scope = Scope(rows=_rows(self.theory, self.pack), row=self.row)
         grounded = [c for c in (self._claim(claim, scope) for claim in claims) if c is not None]
-        pairs = {name: self._all(pair, scope) for name, pair in self.theory.conditionals.items()}
+        conditionals = self._pairs(self.theory.conditionals, scope)
+        orderings = self._pairs(self.theory.orderings, scope)
         asked = {name: self._all((query,), scope) for name, query in self.theory.queries.items()}
-        conditionals = {name: (p[0], p[1]) for name, p in pairs.items() if p is not None}
         queries = {name: q[0] for name, q in asked.items() if q is not None}
         formulas = [f for claim in grounded for f in claim.formulas]
-        formulas += [f for pair in conditionals.values() for f in pair] + list(queries.values())
+        formulas += [f for pairs in (conditionals, orderings) for p in pairs.values() for f in p]
+        formulas += queries.values()
         events, names = self._merged(formulas)
 
         def renamed(node: Formula) -> Formula:
@@ -135,8 +138,15 @@ class _Filler:
                 name: (substitute(a, renamed), substitute(b, renamed))
                 for name, (a, b) in conditionals.items()
             },
+            orderings={name: (renamed(a), renamed(b)) for name, (a, b) in orderings.items()},
             queries={name: substitute(query, renamed) for name, query in queries.items()},
         )
+
+    def _pairs(
+        self, pairs: Mapping[str, tuple[Formula, Formula]], scope: Scope
+    ) -> dict[str, tuple[Formula, Formula]]:
+        grounded = {name: self._all(pair, scope) for name, pair in pairs.items()}
+        return {name: (p[0], p[1]) for name, p in grounded.items() if p is not None}
 
     def _claim(self, claim: Claim, scope: Scope) -> Claim | None:
         parts = self._all(claim.formulas, scope)
@@ -218,6 +228,8 @@ class _Filler:
     def _merged(self, formulas: Sequence[Formula]) -> tuple[dict[str, Event], dict[str, Formula]]:
         """Return the distinct events, and for each key the variable of its event.
 
+        An event that names no candidates gets the answers of all events of its context.
+
         One event is one variable: declared twice under two names it would be counted as two
         independent ones.
         """
@@ -230,7 +242,16 @@ class _Filler:
             event = self._event(node)
             names[node.key] = first.setdefault(event.identity, node)
             events.setdefault(names[node.key].key, event)
-        return events, names
+        rivals: dict[str, list[str]] = {}
+        for event in events.values():
+            rivals.setdefault(event.context, []).extend(event.answers or event.spellings or ())
+        closed = {
+            key: event
+            if event.candidates is not None
+            else replace(event, candidates=tuple(dict.fromkeys(rivals[event.context])))
+            for key, event in events.items()
+        }
+        return closed, names
 
 
 def _fill(text: str, columns: Mapping[str, object]) -> str:

@@ -71,6 +71,13 @@ class ConditionalPart(_Part):
     then: Text
 
 
+class OrderingPart(_Part):
+    """Two events of which one should be the likelier."""
+
+    more: Text
+    less: Text
+
+
 class TheoryPart(_Part):
     """The whole file."""
 
@@ -87,6 +94,7 @@ class TheoryPart(_Part):
     evidence: Text | None = None
     theories: dict[Text, Text | ClaimPart] = {}
     conditionals: dict[Text, ConditionalPart] = {}
+    orderings: dict[Text, OrderingPart] = {}
     queries: dict[Text, Text] = {}
 
 
@@ -169,5 +177,5 @@ def _is_key(part: str) -> bool:
 
 
 def _keys() -> list[str]:
-    parts = (TheoryPart, EventPart, PackPart, ClaimPart, RulePart)
+    parts = (TheoryPart, EventPart, PackPart, ClaimPart, RulePart, ConditionalPart, OrderingPart)
     return sorted({key for part in parts for key in part.model_fields})

@@ -139,6 +139,7 @@ class Theory:
         events: By name.
         claims: What is scored, each by itself.
         conditionals: Implications (if, then) whose vacuity is reported.
+        orderings: Pairs (more, less) of events of which the first should be the likelier.
         queries: Formulas whose probability is asked beside and given each claim.
         targets: Columns that the shuffled control moves between rows.
         content: Columns that the nonsense control replaces.
@@ -152,6 +153,7 @@ class Theory:
     events: Mapping[str, EventTemplate]
     claims: tuple[Claim, ...]
     conditionals: Mapping[str, tuple[Formula, Formula]] = field(default_factory=dict)
+    orderings: Mapping[str, tuple[Formula, Formula]] = field(default_factory=dict)
     queries: Mapping[str, Formula] = field(default_factory=dict)
     targets: tuple[str, ...] = ()
     content: tuple[str, ...] = ()
@@ -274,6 +276,7 @@ class Theory:
                 for claim in self.claims
             },
             "conditionals": {k: [str(a), str(b)] for k, (a, b) in self.conditionals.items()},
+            "orderings": {k: [str(a), str(b)] for k, (a, b) in self.orderings.items()},
             "queries": {name: str(query) for name, query in self.queries.items()},
             "targets": self.targets,
             "content": self.content,
@@ -283,8 +286,8 @@ class Theory:
         for claim in self.claims:
             yield from claim.formulas
         yield from self.queries.values()
-        for antecedent, consequent in self.conditionals.values():
-            yield from (antecedent, consequent)
+        for pair in (*self.conditionals.values(), *self.orderings.values()):
+            yield from pair
 
 
 def ranges_over_rows(formulas: Sequence[Formula]) -> bool:
@@ -312,6 +315,10 @@ def _build(part: TheoryPart) -> Theory:
             conditionals={
                 name: (_expand(parse(c.if_), formulas), _expand(parse(c.then), formulas))
                 for name, c in part.conditionals.items()
+            },
+            orderings={
+                name: (_atom(name, o.more), _atom(name, o.less))
+                for name, o in part.orderings.items()
             },
             queries={name: _expand(parse(text), formulas) for name, text in part.queries.items()},
             targets=tuple(part.targets),
@@ -411,6 +418,13 @@ def _rule(name: str, given: str | RulePart, known: Mapping[str, Claim]) -> Rule:
     return Rule(
         name=name, formula=_expand(parse(part.formula), known), kind=part.kind, weight=weight
     )
+
+
+def _atom(name: str, text: str) -> Formula:
+    formula = parse(text)
+    if formula.op != "var":
+        raise InputError(f"the ordering {name!r} compares two events, got {text!r}")
+    return formula
 
 
 def _expand(formula: Formula, claims: Mapping[str, Claim]) -> Formula:
