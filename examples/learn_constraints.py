@@ -25,8 +25,8 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 import likely
 from likely.core.jsonio import dumps
-from likely.logic.instances import Instance, instances
 from likely.logic.event_odds import event_log_odds
+from likely.logic.instances import Instance, instances
 from likely.logic.probct.suites import load_family
 from likely.logic.theory import Theory
 from likely.logic.training import (

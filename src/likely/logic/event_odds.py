@@ -7,12 +7,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from likely.core.model import Capability, require
 from likely.core.text.encode import Bos, Boundary
 from likely.errors import InputError
+from likely.logic.events import Rescaling, rescaling
 from likely.logic.events.answers import Ids, TokenisedAnswer, spellings, tokenise
 from likely.logic.events.event import Event
-from likely.logic.events.rescaling import Rescaling, rescaling
 from likely.logic.events.statistics import log_sum
 from likely.models.transformers import TransformersModel
 
@@ -50,7 +49,6 @@ def event_log_odds(
         InputError: No events, unusable ones, or a rescaling without a gradient.
         NumericalError: The model gave NaN.
     """
-    require(model, Capability.GRADIENTS)
     chosen = _with_gradient(rescaling)
     if not events:
         raise InputError("there is nothing to learn: got no events")

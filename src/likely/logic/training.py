@@ -14,7 +14,7 @@ from likely.core.model import LanguageModel
 from likely.core.text.encode import encode_context
 from likely.errors import InputError, NumericalError
 from likely.logic.event_odds import event_log_odds
-from likely.logic.events.rescaling import Rescaling
+from likely.logic.events import Rescaling
 from likely.logic.events.scoring import score_events
 from likely.logic.instances import Instance
 from likely.logic.learning import ConstraintLoss, kl_anchor
