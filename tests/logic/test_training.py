@@ -13,7 +13,6 @@ from likely.errors import InputError, LikelyWarning
 from likely.logic.events.scoring import score_events
 from likely.logic.instances import instances
 from likely.logic.learning import kl_anchor
-from likely.logic.probct.suites import load_family
 from likely.logic.theory import Theory
 from likely.logic.training import (
     TrainingConfig,
@@ -41,6 +40,15 @@ theories:
   fresh: {rules: {r: "a -> b"}, where: "id == 'r1'"}
 """)
 TEXT = "The old house on the hill has a red door and two windows."
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    """Keep torch to one thread: on small tensors, several cost time on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture
@@ -182,20 +190,25 @@ def test_scores_are_corrected_for_chance(model):
         assert score.share == pytest.approx(np.log2(prob / chance).sum() / (bits * len(prob)))
 
 
-def test_a_split_is_by_row():
-    theory = load_family("negation")
-    train, held_out = split_rows(theory)
-    kept, tested = ({row.id for row in part.rows} for part in (train, held_out))
+def numbered(n):
+    rows = [{"id": f"r{i}", "word": f"word{i}"} for i in range(n)]
+    events = {"a": {"context": "The {word} is", "answer": "C"}}
+    return Theory.from_rows(rows, name="numbered", events=events, theories={"t": "a"})
+
+
+@pytest.mark.parametrize(("n", "every", "expected"), [(7, 3, {2, 5}), (6, 2, {1, 3, 5})])
+def test_a_split_is_by_row(n, every, expected):
+    train, held_out = split_rows(numbered(n), every=every)
+    kept, tested = ({item.row for item in instances(part)} for part in (train, held_out))
+    assert tested == {f"r{i}" for i in expected}
     assert not kept & tested
-    assert kept | tested == {row.id for row in theory.rows}
-    assert len(tested) == len(theory.rows) // 3
-    assert {item.row for item in instances(held_out)} == tested
+    assert kept | tested == {f"r{i}" for i in range(n)}
 
 
 @pytest.mark.parametrize("every", [0, 1, 5])
 def test_a_split_with_an_empty_side_is_refused(every):
     with pytest.raises(InputError, match="leaves one side empty"):
-        split_rows(THEORY, every=every)
+        split_rows(numbered(4), every=every)
 
 
 def example():
