@@ -72,7 +72,7 @@ class Bdd:
             InputError: The formula ranges over rows, or has a variable that is not in `names`.
             BudgetError: It needs more nodes than the budget.
 
-        >>> from likely.logic import parse
+        >>> from likely.logic.parse import parse
         >>> bdd = Bdd(["a", "b"])
         >>> bdd.build(parse("a -> b")) == bdd.build(parse("!(a & !b)"))
         True
@@ -360,6 +360,8 @@ def build_bdd(
     columns = variables(formula) if names is None else tuple(names)
     for attempt in ("natural", "force", "sift") if order == "auto" else (order,):
         levels = columns if attempt == "natural" else force_order(formula, columns)
+        if (order, attempt, levels) == ("auto", "force", columns):
+            continue  # the same order would fail again
         bdd = Bdd(columns, order=levels, budget=budget, is_sifted=attempt == "sift")
         try:
             return bdd, bdd.build(formula)

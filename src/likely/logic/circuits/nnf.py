@@ -245,7 +245,7 @@ def _mask(edge: _Edge, masks: dict[int, int]) -> int:
 
 
 def _find_shared(node: _Node, masks: dict[int, int]) -> tuple[int, int] | None:
-    """Return the line and the number of a variable that two parts of a conjunction have, or None."""
+    """Return the line and a variable that two parts of a conjunction share, or None."""
     seen = 0
     for edge in node.edges:
         if node.kind == "or":

@@ -11,7 +11,7 @@ from scipy.special import expit
 from likely.core.estimate import Estimate
 from likely.core.streams import generator
 from likely.errors import InputError, NumericalError, ShapeError
-from likely.logic.circuits.truth import truth
+from likely.logic.circuits.truth import pack, truth
 from likely.logic.formula import Formula, variables
 from likely.stats.intervals import clopper_pearson
 
@@ -101,12 +101,10 @@ def _sample(
     step = max(1, _BLOCK // max(1, len(names)))
     for start in range(0, n_samples, step):
         size = min(step, n_samples - start)
-        samples = stream.random((len(names), size)) < probs[:, None]
-        is_hit = truth(
-            formula, dict(zip(names, samples, strict=True)), one=np.ones(size, dtype=np.bool_)
-        )
-        hits += int(is_hit.sum())
-        true_in_hits += samples[:, is_hit].sum(1)
+        columns = pack(stream.random((len(names), size)) < probs[:, None])
+        is_hit = truth(formula, dict(zip(names, columns, strict=True)), one=(1 << size) - 1)
+        hits += is_hit.bit_count()
+        true_in_hits += [(column & is_hit).bit_count() for column in columns]
     return hits, true_in_hits
 
 
