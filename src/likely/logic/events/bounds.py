@@ -13,7 +13,7 @@ import numpy as np
 
 from likely.core.logspace import log1mexp, logsumexp
 from likely.core.model import TopTokens
-from likely.errors import InputError
+from likely.errors import CapabilityError
 
 OF_TARGET = ("log_prob", "log_rest")
 """Statistics that the event's own log-probability gives without any list."""
@@ -77,13 +77,15 @@ def bound_statistics(
         n_vocab: V.
 
     Raises:
-        InputError: A list that names tokens by text only, where competitors must be told apart.
+        CapabilityError: A list that names tokens by text only, where competitors must be told
+            apart.
     """
     is_named = None not in top.tokens
     if not is_named and any(need not in (*OF_TARGET, "log_top") for need in needs):
-        raise InputError(
+        raise CapabilityError(
             "the server lists its likeliest tokens by text only, so the event's own cannot be told "
-            "from its competitors; rescalings that work: identity, closed, ratio, minp, epsilon"
+            "from its competitors; rescalings that work: identity, closed, pmi, "
+            "epsilon, ratio, ratio_soft, minp"
         )
     own = set(members)
     listed = tuple(
