@@ -193,6 +193,15 @@ def report(
     return found
 
 
+def rounded(value: object) -> object:
+    """Return what was found with six decimals, which is all that float32 weights give."""
+    if isinstance(value, float):
+        return round(value, 6)
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def main() -> None:
     """Run one part or both, and write what was found."""
     parser = argparse.ArgumentParser(description="Teach a model constraints.")
@@ -214,7 +223,7 @@ def main() -> None:
         )
     if given.out is not None:
         given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(dumps(found) + "\n")
+        given.out.write_text(dumps(rounded(found)) + "\n")
 
 
 if __name__ == "__main__":

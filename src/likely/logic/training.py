@@ -130,8 +130,8 @@ def split_rows(theory: Theory, *, every: int = 3) -> tuple[Theory, Theory]:
     kept = tuple(row for i, row in enumerate(theory.rows) if (i + 1) % max(every, 1))
     if not held_out or not kept:
         raise InputError(
-            f"holding out each {every!r}. row of {len(theory.rows)} leaves one side empty; "
-            "give 2 or more, and at least as many rows"
+            f"holding out one row in {every!r} of {len(theory.rows)} leaves one side empty; hold "
+            "out one in 2 or more, and have at least as many rows"
         )
     return replace(theory, rows=kept), replace(theory, rows=held_out)
 
@@ -192,16 +192,10 @@ def iter_training(
     if config.anchor_weight > 0.0 and not anchor:
         raise InputError("the anchor has a weight but no text; give anchor_chunks(model, text)")
     weights = [p for p in model.module.parameters() if p.requires_grad]
-    optimiser: torch.optim.Optimizer
-    if config.optimiser == "sgd":
-        optimiser = torch.optim.SGD(weights, lr=config.learning_rate)
-    else:
-        optimiser = torch.optim.AdamW(
-            weights, lr=config.learning_rate, weight_decay=0.0, fused=True
-        )
+    optimiser = _optimiser(weights, config)
     order = _iter_order(len(prepared), rng)
+    size = min(config.batch_items, len(prepared))
     for step in range(config.steps):
-        size = min(config.batch_items, len(prepared))
         batch = [prepared[next(order)] for _ in range(size)]
         optimiser.zero_grad(set_to_none=True)
         loss, log_odds = _batch_loss(model, batch, config.rescaling)
@@ -213,17 +207,31 @@ def iter_training(
             objective, divergence = loss + config.anchor_weight * kl, float(kl.detach())
         objective.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
         slope = log_odds.grad if log_odds.grad is not None else torch.zeros_like(log_odds)
-        limit = math.inf if config.max_norm is None else config.max_norm
-        norm = float(torch.nn.utils.clip_grad_norm_(weights, limit))
-        if not math.isfinite(norm):
-            raise NumericalError(
-                f"step {step}: the gradient has the norm {norm!r}; use a lower learning rate"
-            )
+        norm = _shorten(weights, config.max_norm, step=step)
         optimiser.step()
         yield StepRecord(
             step=step, loss=float(loss.detach()), divergence=divergence,
             slope_norm_squared=size * float(slope.square().sum()), gradient_norm=norm,
         )  # fmt: skip
+
+
+def _optimiser(
+    weights: Sequence[torch.nn.Parameter], config: TrainingConfig
+) -> torch.optim.Optimizer:
+    if config.optimiser == "sgd":
+        return torch.optim.SGD(weights, lr=config.learning_rate)
+    return torch.optim.AdamW(weights, lr=config.learning_rate, weight_decay=0.0, fused=True)
+
+
+def _shorten(weights: Sequence[torch.nn.Parameter], max_norm: float | None, *, step: int) -> float:
+    """Shorten the gradient and return its norm before."""
+    limit = math.inf if max_norm is None else max_norm
+    norm = float(torch.nn.utils.clip_grad_norm_(weights, limit))
+    if not math.isfinite(norm):
+        raise NumericalError(
+            f"step {step}: the gradient has the norm {norm!r}; use a lower learning rate"
+        )
+    return norm
 
 
 def claim_scores(
