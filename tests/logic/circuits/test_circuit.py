@@ -1,4 +1,5 @@
 import math
+import pickle
 import random
 
 import numpy as np
@@ -98,6 +99,7 @@ def test_the_order_of_the_batch_and_its_division_change_nothing(monkeypatch):
     ]  # fmt: skip
     whole = ask()
     monkeypatch.setattr(circuit_module, "CHUNK_NUMBERS", 300)
+    monkeypatch.setattr(circuit_module, "CHUNK_ROWS", 3)
     for one, other in zip(whole, ask(), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-13)
     turned = circuit.log_prob(log_odds.flip(0)).flip(0)
@@ -189,3 +191,11 @@ def test_a_graph_needs_a_name_for_each_variable():
     bdd, root = build_bdd(compile("a | b").formula)
     with pytest.raises(ShapeError, match="each of its 2"):
         Circuit.from_graph(bdd.to_graph(root), ("a", "a"))
+
+
+def test_circuits_travel_between_processes():
+    circuit = compile("(a -> b & c) & exactly_one(a, c, d) & (e <-> f) & atleast(2, g, h, i)")
+    log_odds = torch.randn((3, 9), generator=torch.Generator().manual_seed(0)).double()
+    copy = pickle.loads(pickle.dumps(circuit))
+    assert torch.equal(copy.log_prob(log_odds), circuit.log_prob(log_odds))
+    assert copy.counts() == circuit.counts()

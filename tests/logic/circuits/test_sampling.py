@@ -90,3 +90,9 @@ def test_sampling_agrees_with_a_diagram_of_many_variables():
     exact = float(circuit.log_prob(log_odds[None]))
     found = estimate_log_prob(circuit.formula, log_odds.numpy(), level=LEVEL)
     assert found.log_prob.low <= exact <= found.log_prob.high
+
+
+def test_a_constant_needs_no_event():
+    found = estimate_log_prob(parse("true"), np.zeros(0), n_samples=10)
+    assert found.log_prob.value == 0.0
+    assert found.gradient.shape == (0,)

@@ -64,6 +64,8 @@ def test_simplifying_twice_keeps_the_truth_table_and_the_variables_of_once(seed)
         ("a ^ b", "a <-> !b"),
         ("odd(a, b, c, b)", "a <-> !c"),
         ("even(a, !b, c)", "a ^ b ^ c"),
+        ("a <-> b <-> !c", "even(a, b, c)"),
+        ("a ^ (b <-> c) ^ (d ^ a)", "even(b, c, d)"),
         ("none(a, b)", "!a & !b"),
         ("at_least_one(a, !b)", "a | !b"),
         ("atmost(1, a, b)", "!a | !b"),

@@ -19,7 +19,13 @@ from likely.logic.circuits.semirings import best_model, best_models
 from likely.logic.formula import Formula
 
 CHUNK_NUMBERS = 1 << 20
-"""Numbers held at a time for a batch: 8 MiB of float64. Fewer cost calls, more cost memory."""
+"""Numbers held at a time for a batch: 8 MiB of float64. Fewer cost calls, more miss the cache."""
+
+CHUNK_ROWS = 128
+"""Items that are taken at a time all the same, so that calls do not cost more than numbers."""
+
+MOST_NUMBERS = 1 << 25
+"""Numbers that are never exceeded, 256 MiB of float64, unless a single item needs more."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,18 +37,18 @@ class Unit:
             or ``graph``.
         kernel: From log-odds of shape (n, B) to log P.
         width: How many numbers an item takes in it.
-        make_graph: Compiles the component to a graph over its n variables.
+        source: The component as a graph over its n variables, or what compiles it to one.
     """
 
     method: str
     kernel: Kernel
     width: int
-    make_graph: Callable[[], Graph]
+    source: Graph | Callable[[], Graph]
 
     @cached_property
     def graph(self) -> Graph:
         """The component as a graph over its own variables."""
-        return self.make_graph()
+        return self.source if isinstance(self.source, Graph) else self.source()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,7 +90,7 @@ class Circuit:
     Attributes:
         formula: What was compiled, or None if the circuit was read from a file.
         names: The event of each column.
-        parts: Independent components of the formula, by kind. None: nothing is demanded.
+        parts: Independent components of the formula, by kind. A constant has none.
         is_satisfiable: Whether any assignment satisfies the formula. Exact.
     """
 
@@ -110,7 +116,7 @@ class Circuit:
                 f"got {names!r}"
             )
         layers = Layers(graph)
-        unit = Unit(method="graph", kernel=layers, width=layers.width, make_graph=lambda: graph)
+        unit = Unit(method="graph", kernel=layers, width=layers.width, source=graph)
         columns = np.arange(graph.n_vars)[:, None]
         part = Part(unit=unit, columns=columns, signs=np.ones(columns.shape, dtype=np.bool_))
         draft = cls(formula=None, names=names, parts=(part,), is_satisfiable=True)
@@ -320,8 +326,9 @@ class Circuit:
         return total
 
     def _chunks(self, n_rows: int, width: int) -> Iterator[slice]:
-        """Yield slices of rows, few enough for their numbers to stay in the cache."""
-        step = max(1, CHUNK_NUMBERS // max(1, width))
+        """Yield slices of rows, so few that what they need stays small, and at least one slice."""
+        width = max(1, width)
+        step = max(1, CHUNK_NUMBERS // width, min(CHUNK_ROWS, MOST_NUMBERS // width))
         for start in range(0, max(1, n_rows), step):
             yield slice(start, min(start + step, n_rows))
 

@@ -1,7 +1,7 @@
 """Compiles formulas: split into independent components, each by the cheapest exact method."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import cast
 
 import numpy as np
@@ -110,24 +110,9 @@ def _split(
 def _closed_unit(op: str, n: int, low: int, high: int) -> Unit:
     kernel, width = closed_form(op, n=n, low=low, high=high)
 
-    def make_graph() -> Graph:
-        literals = tuple(Formula("var", name=f"x{i}") for i in range(n))
-        if n == 1:
-            return _bdd_graph(literals[0])
-        is_card = op == "card"
-        return _bdd_graph(
-            Formula(cast(Op, op), literals, low=low, high=high)
-            if is_card
-            else Formula(cast(Op, op), literals)
-        )
-
     method = "exactly_one" if (op, low, high) == ("card", 1, 1) else op
-    return Unit(method=method, kernel=kernel, width=width, make_graph=make_graph)
-
-
-def _bdd_graph(formula: Formula) -> Graph:
-    bdd, root = build_bdd(formula)
-    return bdd.to_graph(root)
+    source = partial(_closed_graph, op, n, low=low, high=high)
+    return Unit(method=method, kernel=kernel, width=width, source=source)
 
 
 @lru_cache(maxsize=SHAPES_KEPT)
@@ -149,7 +134,7 @@ def _compiled_unit(component: Shape, budget: int, order: Order) -> Unit | bool:
     if table is not None and _is_table_cheaper(table.bit_count(), graph):
         return _table_unit(table, formula, n)
     layers = Layers(graph)
-    return Unit(method=method, kernel=layers, width=layers.width, make_graph=lambda: graph)
+    return Unit(method=method, kernel=layers, width=layers.width, source=graph)
 
 
 def _is_table_cheaper(n_models: int, graph: Graph) -> bool:
@@ -164,7 +149,7 @@ def _is_table_cheaper(n_models: int, graph: Graph) -> bool:
 def _table_unit(table: int, formula: Formula, n: int) -> Unit:
     kernel = Table(models(table, n))
     return Unit(
-        method="table", kernel=kernel, width=kernel.width, make_graph=lambda: _bdd_graph(formula)
+        method="table", kernel=kernel, width=kernel.width, source=partial(_bdd_graph, formula)
     )
 
 
@@ -177,3 +162,17 @@ def _graph(formula: Formula, *, budget: int, order: Order) -> tuple[Graph, str]:
         except MissingExtraError:
             raise error from None
     return bdd.to_graph(root), "bdd"
+
+
+def _closed_graph(op: str, n: int, *, low: int, high: int) -> Graph:
+    literals = tuple(Formula("var", name=f"x{i}") for i in range(n))
+    if n == 1:
+        return _bdd_graph(literals[0])
+    if op == "card":
+        return _bdd_graph(Formula("card", literals, low=low, high=high))
+    return _bdd_graph(Formula(cast(Op, op), literals))
+
+
+def _bdd_graph(formula: Formula) -> Graph:
+    bdd, root = build_bdd(formula)
+    return bdd.to_graph(root)

@@ -213,15 +213,19 @@ def _put(part: Formula, known: dict[str, Formula]) -> Formula:
     return part if changed is part else simplify(changed)
 
 
-def _parity(parts: Iterable[Formula], *, is_odd: bool) -> Formula:
+def _parity(parts: Sequence[Formula], *, is_odd: bool) -> Formula:
+    """Return the formula that holds where an odd (or even) number of simplified parts do."""
     seen: dict[Formula, None] = {}
-    for part in parts:
-        is_odd ^= part.op in ("not", "true")
-        inner = part.operands[0] if part.op == "not" else part
-        if inner in seen:
-            del seen[inner]
-        elif inner.op not in ("true", "false"):
-            seen[inner] = None
+    pending = list(reversed(parts))
+    while pending:
+        part = pending.pop()
+        is_odd ^= part.op in ("not", "true", "even", "iff")
+        if part.op in ("not", "xor", "even", "iff"):
+            pending.extend(reversed(part.operands))
+        elif part in seen:
+            del seen[part]
+        elif part.op not in ("true", "false"):
+            seen[part] = None
     kept = tuple(seen)
     if not kept:
         return FALSE if is_odd else TRUE
@@ -241,7 +245,7 @@ def _equal(parts: Sequence[Formula]) -> Formula:
     if any(part.op == "not" and part.operands[0] in kept for part in kept):
         return FALSE
     if len(kept) <= 2:
-        return _parity(kept, is_odd=False) if len(kept) == 2 else TRUE
+        return _parity(tuple(kept), is_odd=False) if len(kept) == 2 else TRUE
     return Formula("all_equal", tuple(kept))
 
 
