@@ -4,7 +4,8 @@
 LikelyError
 ├── InputError (ValueError)          the caller passed something unusable
 │   ├── ShapeError                   wrong shape or dtype
-│   └── UnknownNameError             no such model, study, section or data set
+│   ├── UnknownNameError             no such model, study, section or data set
+│   └── InconsistentTheory           a theory has probability 0, so nothing can be asked given it
 ├── CapabilityError                  the model cannot give what was asked
 ├── BudgetError                      a formula is too large to compile within the nodes allowed
 ├── ContractError                    an adapter breaks a law that every model must keep
@@ -16,7 +17,7 @@ LikelyError
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class LikelyError(Exception):
@@ -45,6 +46,19 @@ class UnknownNameError(InputError):
         close = difflib.get_close_matches(name, names, n=3)
         hint = f"did you mean {close}?" if close else f"known: {names}"
         return cls(f"no {kind} named {name!r}; {hint}")
+
+
+class InconsistentTheory(InputError):  # noqa: N818 - the public name says what is the case
+    """A theory and its evidence have probability 0, so what is asked given them is undefined.
+
+    Attributes:
+        clash: Texts of parts (rules, evidence, certain events) that no assignment satisfies
+            together: as few as there are, unless the message says otherwise.
+    """
+
+    def __init__(self, message: str, *, clash: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.clash = tuple(clash)
 
 
 class CapabilityError(LikelyError):

@@ -3,7 +3,7 @@ import pytest
 from likely.errors import InputError, UnknownNameError
 from likely.logic.formula import FALSE, TRUE
 from likely.logic.grounding import Row, Scope, ground
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 
 ROWS = (
     Row(id="r1", columns={"lang": "en", "cities": ("Rome", "Oslo")}),

@@ -82,7 +82,7 @@ def ground(formula: Formula, scope: Scope) -> Formula:
     Raises:
         InputError: An unknown set or column, or a guard that cannot be decided.
 
-    >>> from likely.logic.parse import parse
+    >>> from likely.logic.parser import parse
     >>> row = Row(id="p1", columns={"cities": ("Paris", "New York")})
     >>> str(ground(parse("exactly_one(x(c) for c in cities)"), Scope(row=row)))
     "exactly_one(x(Paris), x('New York'))"

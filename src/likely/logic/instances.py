@@ -130,7 +130,9 @@ class _Filler:
                         replace(rule, formula=substitute(rule.formula, renamed))
                         for rule in claim.rules
                     ),
-                    evidence=claim.evidence and substitute(claim.evidence, renamed),
+                    evidence=None
+                    if claim.evidence is None
+                    else substitute(claim.evidence, renamed),
                 )
                 for claim in grounded
             ),

@@ -61,6 +61,7 @@ class ClaimPart(_Part):
     rules: dict[Text, Text | RulePart]
     evidence: Text | None = None
     where: Text | None = None
+    comparison: bool = False
 
 
 class ConditionalPart(_Part):
@@ -102,14 +103,12 @@ class _Loader(yaml.SafeLoader):
     """Refuses a key that is given twice, which plain YAML would drop."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
+        keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for i, key in enumerate(keys):
+            if key.value in [earlier.value for earlier in keys[:i]]:
                 raise yaml.MarkedYAMLError(
-                    problem=f"the key {key!r} is given twice", problem_mark=key_node.start_mark
+                    problem=f"the key {key.value!r} is given twice", problem_mark=key.start_mark
                 )
-            seen.add(key)
         return super().construct_mapping(node, deep=deep)
 
 

@@ -9,10 +9,10 @@ from typing import Literal
 
 from likely.core.jsonio import dumps
 from likely.errors import InputError, UnknownNameError
-from likely.logic.formula import Formula, is_name, substitute, variables, walk
+from likely.logic.formula import TRUE, Formula, is_name, substitute, variables, walk
 from likely.logic.grounding import Column, Row
 from likely.logic.guards import normal_guard
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 from likely.logic.schema import (
     ClaimPart,
     EventPart,
@@ -55,12 +55,19 @@ class Claim:
         rules: One or more.
         evidence: What is taken for granted, or None.
         where: The rows that it is about, or None for all that fit.
+        is_comparison: Whether it is no law but shown for comparison: left out of totals.
     """
 
     name: str
     rules: tuple[Rule, ...]
     evidence: Formula | None = None
     where: str | None = None
+    is_comparison: bool = False
+
+    @property
+    def given(self) -> Formula:
+        """The evidence; true if there is none."""
+        return TRUE if self.evidence is None else self.evidence
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
@@ -272,6 +279,7 @@ class Theory:
                     ],
                     "evidence": None if claim.evidence is None else str(claim.evidence),
                     "where": claim.where,
+                    "is_comparison": claim.is_comparison,
                 }
                 for claim in self.claims
             },
@@ -402,6 +410,7 @@ def _claim(name: str, part: ClaimPart, known: Mapping[str, Claim]) -> Claim:
         rules=tuple(_rule(key, rule, known) for key, rule in part.rules.items()),
         evidence=None if part.evidence is None else _expand(parse(part.evidence), known),
         where=None if part.where is None else normal_guard(part.where),
+        is_comparison=part.comparison,
     )
 
 

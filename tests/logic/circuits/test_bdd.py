@@ -11,7 +11,7 @@ from likely.errors import BudgetError, InputError
 from likely.logic.circuits.bdd import Bdd, build_bdd
 from likely.logic.circuits.graph import check_graph
 from likely.logic.formula import Domain, Formula, all_equal, count_of, substitute, var
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 
 NAMES = ["a", "b", "c", "d", "e"]
 a, b, c = var("a"), var("b"), var("c")

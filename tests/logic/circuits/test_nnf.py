@@ -4,7 +4,7 @@ from formulas import graph_table, truth_table
 from likely.errors import InputError
 from likely.logic.circuits.graph import check_graph, model_counts, smooth
 from likely.logic.circuits.nnf import read_nnf
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 
 # (1 or 2) and 3, free variable 4: or(1, and(-1, 2)) and 3.
 C2D = """c made by hand

@@ -72,7 +72,7 @@ class Bdd:
             InputError: The formula ranges over rows, or has a variable that is not in `names`.
             BudgetError: It needs more nodes than the budget.
 
-        >>> from likely.logic.parse import parse
+        >>> from likely.logic.parser import parse
         >>> bdd = Bdd(["a", "b"])
         >>> bdd.build(parse("a -> b")) == bdd.build(parse("!(a & !b)"))
         True

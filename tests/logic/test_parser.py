@@ -6,7 +6,7 @@ from strategies import formulas
 
 from likely.errors import InputError, LikelyWarning
 from likely.logic.formula import Domain, Formula, count_of, var
-from likely.logic.parse import MAX_DEPTH, parse
+from likely.logic.parser import MAX_DEPTH, parse
 
 A, B, C, D = (var(name) for name in "abcd")
 

@@ -217,3 +217,10 @@ def _expected(error: UnexpectedInput) -> str:
     plain = sorted(x for x in shown if x == "the end" or x.startswith(("a ", "an ")))
     quoted = sorted(repr(x) for x in shown if x not in plain)
     return " or ".join(plain + quoted)
+
+
+def parse_quietly(text: str) -> Formula:
+    """Return a formula from text that was parsed before, when its warnings were heard."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LikelyWarning)
+        return parse(text)

@@ -1,0 +1,155 @@
+"""One item in words: its events, what is most likely to break, and what would mend it."""
+
+import math
+from dataclasses import dataclass
+
+from likely.core.jsonio import dumps
+from likely.errors import InputError
+from likely.logic.dependence import MAX_EVENTS, FrechetBounds, frechet
+from likely.logic.explanations import Repair, repair
+from likely.logic.formula import variables
+from likely.logic.parser import parse_quietly
+from likely.logic.results import Evaluation, EventReading, ItemScore
+from likely.logic.worlds import World, violations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Why a model keeps or breaks one claim, under one rescaling.
+
+    Attributes:
+        item: The item.
+        rescaling: Label.
+        events: Its events by key.
+        worst: The most probable assignments that break the claim, likeliest first.
+        mending: The cheapest change of mind that keeps it.
+        bounds: What the events' probabilities alone say, whatever their dependence; None beyond
+            `MAX_EVENTS` events.
+    """
+
+    item: ItemScore
+    rescaling: str
+    events: dict[str, EventReading]
+    worst: tuple[World, ...]
+    mending: Repair
+    bounds: FrechetBounds | None
+
+    def summary(self) -> str:
+        """Return the account as a few lines for a person."""
+        reading = self.item.readings[self.rescaling]
+        scores = reading.scores
+        corrected = scores.chance_corrected
+        given = f" given {self.item.evidence}" if self.item.evidence else ""
+        lines = [
+            f"{self.item.id}: {self.item.formula}{given}",
+            f"  holds with probability {scores.prob:.4f}; by chance "
+            f"{math.exp(scores.log_chance):.4f}"
+            + ("" if corrected is None else f"; corrected for chance {corrected:+.3f}")
+            + f"; {scores.log_ratio_bits:+.3f} of {scores.bits:.3f} bits earned",
+        ]
+        if self.bounds is not None and self.bounds.width > 0.0:
+            lines.append(
+                f"  between {self.bounds.low:.4f} and {self.bounds.high:.4f} if the events may "
+                "depend on one another in any way"
+            )
+        lines.append(f"  events ({self.rescaling}):")
+        lines += [f"    {self._event_line(key)}" for key in self.item.events]
+        if len(reading.rules) > 1:
+            lines.append("  rules:")
+            lines += [
+                f"    {name} holds with probability {math.exp(log_prob):.4f}"
+                for name, log_prob in reading.rules.items()
+            ]
+        lines += self._worst_lines()
+        lines.append(f"  cheapest repair: {self._mending_line()}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the account as a mapping for strict JSON."""
+        return {
+            "item": self.item.to_dict(),
+            "rescaling": self.rescaling,
+            "events": {key: event.to_dict() for key, event in self.events.items()},
+            "worst": [world.to_dict() for world in self.worst],
+            "mending": self.mending.to_dict(),
+            "bounds": None if self.bounds is None else self.bounds.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as strict JSON."""
+        return dumps(self.to_dict())
+
+    def sentence(self, key: str) -> str:
+        """Return the context of an event with its answer in brackets."""
+        event = self.events[key]
+        answer = event.answers[0].strip() + ("/..." if len(event.answers) > 1 else "")
+        space = "" if event.context[-1:].isspace() or not event.context else " "
+        return f"{event.context}{space}[{answer}]"
+
+    def _event_line(self, key: str) -> str:
+        event = self.events[key]
+        odds = event.log_odds[self.rescaling]
+        flags = f"  ({', '.join(sorted(event.flags))})" if event.flags else ""
+        return f"{key:<6} {_probability(odds):.4f}  {self.sentence(key)}{flags}"
+
+    def _worst_lines(self) -> list[str]:
+        if not self.worst:
+            return ["  it cannot be broken at these probabilities"]
+        world = self.worst[0]
+        lines = [f"  most probable violation, probability {world.prob:.4f}:"]
+        for key, is_true in world.assignment.items():
+            verdict = "counts as viable" if is_true else "does not"
+            lines.append(f"    {key:<6} {verdict}: {self.sentence(key)}")
+        broken = [text for text in world.broken if text != self.item.formula]
+        if broken:
+            lines.append(f"    breaks {'; '.join(broken)}")
+        return lines
+
+    def _mending_line(self) -> str:
+        if not self.mending.flipped:
+            return "none is needed: it holds when each event is decided by its likelier side"
+        parts = [
+            f"{key} {'should' if self.mending.assignment[key] else 'should not'} be viable "
+            f"({cost:.3f} nats)"
+            for key, cost in self.mending.flipped.items()
+        ]
+        return f"{' and '.join(parts)}; {self.mending.cost:.3f} nats of log-odds in all"
+
+
+def explain(
+    evaluation: Evaluation, item: str, *, rescaling: str | None = None, k: int = 3
+) -> Account:
+    """Return why a model keeps or breaks one claim.
+
+    Args:
+        evaluation: From `evaluate`.
+        item: Id of the item, or its end if that names one item alone.
+        rescaling: A label of the evaluation; None for the headline.
+        k: How many violations to list.
+
+    Raises:
+        UnknownNameError: There is no such item.
+        InputError: The rescaling was not evaluated, or says nothing of this item.
+    """
+    chosen = evaluation.item(item)
+    label = rescaling or evaluation.rescalings[0]
+    if label not in chosen.readings:
+        raise InputError(
+            f"the item {chosen.id!r} has no reading under {label!r}; there are "
+            f"{list(chosen.readings)}"
+        )
+    events = {key: evaluation.events[chosen.instance][key] for key in chosen.events}
+    odds = {key: event.log_odds[label] for key, event in events.items()}
+    formula = parse_quietly(chosen.formula)
+    return Account(
+        item=chosen,
+        rescaling=label,
+        events=events,
+        worst=violations(formula, log_odds=odds, k=k),
+        mending=repair(formula, log_odds=odds),
+        bounds=frechet(formula, log_odds=odds) if len(variables(formula)) <= MAX_EVENTS else None,
+    )
+
+
+def _probability(log_odds: float) -> float:
+    return 1.0 / (1.0 + math.exp(-log_odds)) if log_odds > -700.0 else 0.0

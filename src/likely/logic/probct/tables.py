@@ -1,0 +1,259 @@
+"""Items as rows of one table, and what is read off it with intervals. Units: prob, bits, shares."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from likely.core.estimate import Estimate, Unit
+from likely.logic.batches import Bound, shapes
+from likely.logic.formula import Formula
+from likely.logic.nulls import permutation_null
+from likely.logic.parser import parse_quietly
+from likely.logic.results import Evaluation
+from likely.stats.bootstrap import cluster_bootstrap
+
+COLUMNS = (
+    "family", "control", "instance", "pack", "row", "claim", "is_comparison", "item",
+    "rescaling", "bits", "prob",
+    "chance_corrected", "log_ratio_bits", "is_kept",
+)  # fmt: skip
+
+
+def item_table(evaluation: Evaluation, *, family: str, control: str) -> pd.DataFrame:
+    """Return one row for each item and rescaling under which it is defined."""
+    return pd.DataFrame(
+        [
+            (
+                family, control, item.instance, item.pack, item.row or "*", item.claim,
+                item.is_comparison, item.id, label,
+                reading.scores.bits, reading.scores.prob, reading.scores.chance_corrected,
+                reading.scores.log_ratio_bits, reading.is_kept,
+            )
+            for item in evaluation.items
+            for label, reading in item.readings.items()
+        ],
+        columns=list(COLUMNS),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of the results: a claim of a family, or a whole family, under one rescaling.
+
+    Attributes:
+        family: Its name.
+        control: ``none``, ``shuffled`` or ``nonsense``.
+        claim: Its name, or None for all claims of the family together, comparisons left out.
+        rescaling: Its label.
+        n_items: How many items it rests on.
+        n_rows: How many rows, the clusters of the intervals.
+        prob: Mean satisfaction; only of a single claim, since others differ in bits.
+        chance_corrected: Mean of S over the items: 1 perfect, 0 chance.
+        earned: Bits earned over bits at stake: 1 perfect, 0 chance.
+        kept: Share of items that hold when every event is decided by the side of one half.
+        null_z: How many standard deviations mean satisfaction is above that of items whose events
+            changed rows at random; None where that changes nothing.
+        n_impossible: Items of satisfaction 0, whose log-ratio is infinite; they leave ``earned``
+            undefined.
+    """
+
+    family: str
+    control: str
+    claim: str | None
+    rescaling: str
+    n_items: int
+    n_rows: int
+    prob: Estimate | None
+    chance_corrected: Estimate | None
+    earned: Estimate | None
+    kept: Estimate | None
+    null_z: float | None
+    n_impossible: int
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields as a mapping for strict JSON."""
+        return {
+            "family": self.family,
+            "control": self.control,
+            "claim": self.claim,
+            "rescaling": self.rescaling,
+            "n_items": self.n_items,
+            "n_rows": self.n_rows,
+            **{
+                name: None if value is None else value.to_dict()
+                for name, value in (
+                    ("prob", self.prob),
+                    ("chance_corrected", self.chance_corrected),
+                    ("earned", self.earned),
+                    ("kept", self.kept),
+                )
+            },
+            "null_z": self.null_z,
+            "n_impossible": self.n_impossible,
+        }
+
+
+def lines(
+    table: pd.DataFrame,
+    nulls: Mapping[tuple[str, str, str, str], float | None],
+    *,
+    n_resamples: int,
+    seed: int,
+) -> tuple[Line, ...]:
+    """Return a line for each family, control, claim and rescaling, and one for all claims.
+
+    Args:
+        table: As `item_table` gives it, families and controls stacked.
+        nulls: Scores against the permutation null by family, control, claim and rescaling.
+        n_resamples: Of the bootstrap over rows.
+        seed: Of its streams.
+    """
+    made = []
+    keys = ["family", "control", "rescaling"]
+    for key, whole in table.groupby(keys, sort=False):
+        family, control, label = (str(part) for part in key)
+        laws = whole[~whole["is_comparison"].astype(bool)]
+        parts: list[tuple[str | None, pd.DataFrame]] = [(None, laws)]
+        parts += [(str(claim), part) for claim, part in whole.groupby("claim", sort=False)]
+        for claim, part in parts:
+            z = None if claim is None else nulls.get((family, control, claim, label))
+            made.append(
+                _line(
+                    part, family=family, control=control, claim=claim, rescaling=label,
+                    null_z=z, n_resamples=n_resamples, seed=seed,
+                )
+            )  # fmt: skip
+    return tuple(made)
+
+
+def _line(
+    part: pd.DataFrame,
+    *,
+    family: str,
+    control: str,
+    claim: str | None,
+    rescaling: str,
+    null_z: float | None,
+    n_resamples: int,
+    seed: int,
+) -> Line:
+    clusters = part["row"].tolist()
+    impossible = int(np.isneginf(part["log_ratio_bits"]).sum())
+
+    def mean(column: str, unit: Unit, below: str | None = None) -> Estimate | None:
+        return interval(
+            part[column].to_numpy(dtype=np.float64), clusters,
+            below=None if below is None else part[below].to_numpy(dtype=np.float64),
+            unit=unit, n_resamples=n_resamples, seed=seed,
+        )  # fmt: skip
+
+    return Line(
+        family=family,
+        control=control,
+        claim=claim,
+        rescaling=rescaling,
+        n_items=len(part),
+        n_rows=len(set(clusters)),
+        prob=None if claim is None else mean("prob", "prob"),
+        chance_corrected=mean("chance_corrected", "none"),
+        earned=None if impossible else mean("log_ratio_bits", "none", "bits"),
+        kept=mean("is_kept", "prob"),
+        null_z=null_z,
+        n_impossible=impossible,
+    )
+
+
+def interval(
+    values: np.ndarray,
+    clusters: Sequence[str],
+    *,
+    below: np.ndarray | None = None,
+    unit: Unit = "none",
+    n_resamples: int,
+    seed: int,
+) -> Estimate | None:
+    """Return a mean, or a ratio of sums, with its interval over rows; None of fewer than two."""
+    if len(set(clusters)) < 2:
+        return None
+    return cluster_bootstrap(
+        values, list(clusters), denominators=below, unit=unit, n_resamples=n_resamples, seed=seed,
+    )  # fmt: skip
+
+
+def null_scores(
+    evaluation: Evaluation, *, n_permutations: int, seed: int
+) -> dict[tuple[str, str], float | None]:
+    """Return how far each claim's mean satisfaction is above that of shuffled events.
+
+    Items of one pack and shape are shuffled among one another; packs are independent, so that their
+    means add and so do their variances.
+
+    Args:
+        evaluation: Of one theory.
+        n_permutations: Of each group.
+        seed: Of the streams.
+
+    Returns:
+        By claim and rescaling: standard deviations above the null; None where shuffling changes
+        nothing, as for a single event, or where rules are not plain formulas.
+    """
+    groups: dict[tuple[str, str], list[_Group]] = {}
+    for group in _groups(evaluation):
+        groups.setdefault((group.claim, group.rescaling), []).append(group)
+    scores: dict[tuple[str, str], float | None] = {}
+    for key, members in groups.items():
+        n_items = sum(len(group.log_odds) for group in members)
+        gap = variance = 0.0
+        for group in members:
+            null = permutation_null(
+                group.formula, group.log_odds, n_permutations=n_permutations, seed=seed
+            )
+            weight = len(group.log_odds) / n_items
+            gap += weight * (null.observed - null.mean)
+            variance += (weight * null.sd) ** 2 if null.z_score is not None else 0.0
+        scores[key] = gap / math.sqrt(variance) if variance > 0.0 else None
+    return scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    """Items of one claim, pack and shape under one rescaling, as rows of log-odds."""
+
+    claim: str
+    rescaling: str
+    formula: Formula
+    log_odds: Float[np.ndarray, "N n"]
+
+
+def _groups(evaluation: Evaluation) -> Iterator[_Group]:
+    plain = [item for item in evaluation.items if item.info is not None]
+    cells = {key: i for i, key in enumerate(dict.fromkeys((i.claim, i.pack) for i in plain))}
+    for claim, pack in cells:
+        items = [item for item in plain if (item.claim, item.pack) == (claim, pack)]
+        for label in evaluation.rescalings:
+            told = [item for item in items if label in item.readings]
+            rows = [
+                [evaluation.events[item.instance][key].log_odds[label] for key in item.events]
+                for item in told
+            ]
+            bound = [
+                Bound(
+                    formula=parse_quietly(item.formula),
+                    columns={key: at for at, key in enumerate(item.events)},
+                )
+                for item in told
+            ]
+            for shape in shapes(bound):
+                table = [
+                    [rows[member][at] for at in columns]
+                    for member, columns in zip(shape.members, shape.columns, strict=True)
+                ]
+                if shape.names:
+                    yield _Group(
+                        claim=claim, rescaling=label, formula=shape.formula,
+                        log_odds=np.array(table),
+                    )  # fmt: skip

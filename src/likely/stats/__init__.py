@@ -1,0 +1,1 @@
+"""Statistics that several studies share: intervals, bootstrap, estimators."""
