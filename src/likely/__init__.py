@@ -10,10 +10,10 @@ likely.score(model, [("The sky is", " blue"), ("The sky is", " green")])
 Names load when first used, so that importing the package costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from likely._version import __version__ as __version__
+from likely.lazy import lazy_names
 
 if TYPE_CHECKING:
     from likely.core.answers import score_answers as score_answers
@@ -85,20 +85,5 @@ _HOMES = {
     "likely.models": ["load"],
     "likely.models.table": ["TableModel"],
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(["__version__", *_HOME_OF])
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module 'likely' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__, __all__ = lazy_names("likely", _HOMES, more=["__version__"])

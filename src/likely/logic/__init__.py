@@ -10,8 +10,9 @@ logic.evaluate(model, theory).summary()
 Names load when first used; only those that compute on tensors bring torch.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from likely.lazy import lazy_names
 
 if TYPE_CHECKING:
     from likely.logic.account import Account as Account
@@ -99,20 +100,5 @@ _HOMES = {
     "weights": ["weighted"],
     "worlds": ["iter_models", "most_probable", "violations"],
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401  # a module's attributes are of any type
-    """Import a public name on first use."""
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module 'likely.logic' has no attribute {name!r}")
-    value = getattr(import_module(f"likely.logic.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__, __all__ = lazy_names("likely.logic", _HOMES)

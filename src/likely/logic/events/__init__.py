@@ -3,8 +3,9 @@
 Names load when first used, so that importing this costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from likely.lazy import lazy_names
 
 if TYPE_CHECKING:
     from likely.logic.events.answers import Clash as Clash
@@ -27,20 +28,5 @@ _HOMES = {
     "likely.logic.events.event": ["Event"],
     "likely.logic.events.scoring": ["score_events"],
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401  # a module's attributes are of any type
-    """Import a public name on first use."""
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module 'likely.logic.events' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__, __all__ = lazy_names("likely.logic.events", _HOMES)
