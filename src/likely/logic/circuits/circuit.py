@@ -21,6 +21,9 @@ from likely.logic.formula import Formula
 CHUNK_NUMBERS = 1 << 20
 """Numbers held at a time for a batch: 8 MiB of float64. Fewer cost calls, more miss the cache."""
 
+ACCELERATOR_NUMBERS = 1 << 26
+"""The same on an accelerator: 512 MiB. There a call costs more than what it computes on."""
+
 CHUNK_ROWS = 128
 """Items that are taken at a time all the same, so that calls do not cost more than numbers."""
 
@@ -229,7 +232,7 @@ class Circuit:
         """
         self._check_weights(log_pos, log_neg)
         best, chosen = [], []
-        for rows in self._chunks(len(log_pos), self._layers.width):
+        for rows in self._chunks(log_pos, self._layers.width):
             value, model = best_model(self._layers, *_columns_of(rows, log_pos, log_neg))
             best.append(value)
             chosen.append(model.T)
@@ -259,7 +262,7 @@ class Circuit:
         self._check_weights(log_pos, log_neg)
         layers = self._smooth_layers
         best, chosen = [], []
-        for rows in self._chunks(len(log_pos), layers.width * k * k):
+        for rows in self._chunks(log_pos, layers.width * k * k):
             values, found = best_models(layers, k, *_columns_of(rows, log_pos, log_neg))
             best.append(values.T)
             chosen.append(found.permute(2, 1, 0))
@@ -297,7 +300,7 @@ class Circuit:
         if not self.is_satisfiable:
             return value.fill_(-math.inf)
         width = sum(part.unit.width * part.n_components for part in self.parts)
-        for rows in self._chunks(len(log_odds), width) if self.parts else ():
+        for rows in self._chunks(log_odds, width) if self.parts else ():
             columns = log_odds[rows].T.contiguous()
             slopes = None if slope is None else torch.zeros_like(columns)
             # Rounding may leave a certain formula just above log 1.
@@ -325,12 +328,13 @@ class Circuit:
                 slopes[rows] = slope if factors is None else slope * factors
         return total
 
-    def _chunks(self, n_rows: int, width: int) -> Iterator[slice]:
+    def _chunks(self, batch: Float[Tensor, "N n"], width: int) -> Iterator[slice]:
         """Yield slices of rows, so few that what they need stays small, and at least one slice."""
         width = max(1, width)
-        step = max(1, CHUNK_NUMBERS // width, min(CHUNK_ROWS, MOST_NUMBERS // width))
-        for start in range(0, max(1, n_rows), step):
-            yield slice(start, min(start + step, n_rows))
+        numbers = CHUNK_NUMBERS if batch.device.type == "cpu" else ACCELERATOR_NUMBERS
+        step = max(1, numbers // width, min(CHUNK_ROWS, MOST_NUMBERS // width))
+        for start in range(0, max(1, len(batch)), step):
+            yield slice(start, min(start + step, len(batch)))
 
     def _check(self, log_odds: Tensor, *, what: str) -> None:
         if log_odds.ndim != 2 or log_odds.shape[1] != len(self.names):
