@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from scipy.optimize import linprog
 
 from likely.errors import InputError, NumericalError
-from likely.logic.circuits.truth import truth
+from likely.logic.circuits.truth import truth_of_rows
 from likely.logic.formula import Formula, variables
 from likely.logic.odds import Numbers, ground, read_odds
 
@@ -155,8 +155,7 @@ def _literal(formula: Formula, chances: Mapping[str, float]) -> float | None:
 def _linear_program(formula: Formula, chances: Mapping[str, float]) -> tuple[float, float]:
     names = list(chances)
     is_true = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names))) & 1 == 1
-    columns = {name: is_true[:, i] for i, name in enumerate(names)}
-    where = truth(formula, columns, one=np.ones(len(is_true), dtype=np.bool_))
+    where = truth_of_rows(formula, is_true, names=names)
     marginals = np.array([1.0, *chances.values()])
     low = _extreme(where, is_true, marginals)
     high = 1.0 - _extreme(~where, is_true, marginals)
