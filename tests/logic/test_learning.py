@@ -12,7 +12,7 @@ from strategies import formulas
 from likely.errors import InputError, LikelyWarning, NumericalError, ShapeError
 from likely.logic.formula import holds, variables
 from likely.logic.learning import ConstraintLoss, kl_anchor, preference_loss
-from likely.logic.parse import parse
+from likely.logic.parser import parse
 from likely.logic.theory import Claim, Rule
 
 NAMES = ("a", "b", "c", "d")

@@ -20,7 +20,7 @@ from likely.errors import InputError, LikelyWarning, NumericalError, ShapeError
 from likely.logic.circuits.circuit import Circuit
 from likely.logic.circuits.compile import compile
 from likely.logic.formula import FALSE, TRUE, Formula, variables, walk
-from likely.logic.parse import as_formula
+from likely.logic.parser import as_formula
 from likely.logic.theory import Claim, Rule
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
