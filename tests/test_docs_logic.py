@@ -126,7 +126,7 @@ ANIMALS = likely.TableModel(
     lambda context: {" fly": 0.4, " Fly": 0.1, " swim": 0.3, " Swim": 0.2},
 )
 MISTAKES = {
-    "YAML reads the bare words yes, true or on as a truth value; put it in quotes": (
+    "YAML reads the bare words yes, true or on as a truth value": (
         ": fly",
         ": yes",
     ),
