@@ -1,14 +1,17 @@
 """One item in words: its events, what is most likely to break, and what would mend it."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from likely.core.jsonio import dumps
 from likely.errors import InputError
+from likely.logic.clash import conjuncts
 from likely.logic.dependence import MAX_EVENTS, FrechetBounds, frechet
 from likely.logic.explanations import Repair, repair
-from likely.logic.formula import variables
+from likely.logic.formula import TRUE, Formula, holds, variables
 from likely.logic.parser import parse_quietly
+from likely.logic.queries import log_satisfaction
 from likely.logic.results import Evaluation, EventReading, ItemScore
 from likely.logic.worlds import World, violations
 
@@ -21,10 +24,11 @@ class Account:
         item: The item.
         rescaling: Label.
         events: Its events by key.
-        worst: The most probable assignments that break the claim, likeliest first.
+        worst: The most probable assignments that break the claim, given its evidence, likeliest
+            first.
         mending: The cheapest change of mind that keeps it.
         bounds: What the events' probabilities alone say, whatever their dependence; None beyond
-            `MAX_EVENTS` events.
+            `MAX_EVENTS` events, with evidence, and for soft or noisy rules.
     """
 
     item: ItemScore
@@ -141,13 +145,32 @@ def explain(
     events = {key: evaluation.events[chosen.instance][key] for key in chosen.events}
     odds = {key: event.log_odds[label] for key, event in events.items()}
     formula = parse_quietly(chosen.formula)
+    given = TRUE if chosen.evidence is None else parse_quietly(chosen.evidence)
+    is_plain = chosen.info is not None and len(variables(formula)) <= MAX_EVENTS
     return Account(
         item=chosen,
         rescaling=label,
         events=events,
-        worst=violations(formula, log_odds=odds, k=k),
-        mending=repair(formula, log_odds=odds),
-        bounds=frechet(formula, log_odds=odds) if len(variables(formula)) <= MAX_EVENTS else None,
+        worst=_worst(formula, given, odds, k),
+        mending=repair(formula & given, log_odds=odds),
+        bounds=frechet(formula, log_odds=odds) if is_plain else None,
+    )
+
+
+def _worst(
+    formula: Formula, given: Formula, odds: Mapping[str, float], k: int
+) -> tuple[World, ...]:
+    """Return the most probable assignments that keep the evidence and break the formula."""
+    log_given = log_satisfaction(given, log_odds=odds)
+    return tuple(
+        World(
+            assignment=world.assignment,
+            log_prob=min(0.0, world.log_prob - log_given),
+            broken=tuple(
+                str(part) for part in conjuncts(formula) if not holds(part, world.assignment)
+            ),
+        )
+        for world in violations(given >> formula, log_odds=odds, k=k)
     )
 
 

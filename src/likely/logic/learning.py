@@ -66,6 +66,8 @@ class ConstraintLoss(torch.nn.Module):
     1.386294
     """
 
+    _switches: Tensor
+
     def __init__(
         self,
         theory: Formula | str | Claim | Sequence[Claim],
@@ -113,7 +115,7 @@ class ConstraintLoss(torch.nn.Module):
 
     def _losses(self, log_odds: Float[Tensor, "N n"]) -> Float[Tensor, "N"]:
         odds = log_odds.double()
-        switches: Tensor = self._switches.to(odds.device)
+        switches = self._switches.to(odds.device)
         wide = torch.cat([odds, switches.expand(len(odds), -1)], dim=1)
         total = torch.zeros(len(odds), dtype=torch.float64, device=odds.device)
         for term in self._terms:
