@@ -125,9 +125,13 @@ def event_probs(model: TransformersModel, item: Instance) -> tuple[float, float]
 
 def negation(*, steps: int, device: str, anchors: Sequence[float]) -> dict[str, object]:
     """Return the scores of SmolLM2 on held-out rows before and after training."""
-    train, held_out = (instances(part) for part in split_rows(load_family("negation")))
+    suite = load_family("negation")
+    train, held_out = (instances(part) for part in split_rows(suite))
     print(f"negation: {len(train)} items to train on, {len(held_out)} held out, split by row")
-    runs: dict[str, object] = {}
+    runs: dict[str, object] = {
+        "suite": {"name": suite.name, "version": suite.version, "rows": len(suite.rows)},
+        "items": {"train": len(train), "held_out": len(held_out)},
+    }
     for weight in anchors:
         torch.manual_seed(SEED)
         model = likely.load("smollm2", device=device)
