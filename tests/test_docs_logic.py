@@ -5,6 +5,8 @@ import doctest
 import io
 import re
 import shlex
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -163,3 +165,10 @@ def test_the_rescaling_that_needs_a_neutral_context_says_so():
     assert "`needs a neutral context`" in HOWTO
     with pytest.raises(InputError, match="needs a neutral context"):
         logic.evaluate(ANIMALS, logic.Theory.from_text(BASE), rescaling="pmi", also=[])
+
+
+def test_the_tables_of_the_replication_page_are_those_of_the_saved_results():
+    script = DOCS / "replication" / "logic_tables.py"
+    command = [sys.executable, str(script), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -120,7 +120,7 @@ def findings_on(
         if found.estimate is not None:
             yield {
                 "name": found.name, "rescaling": found.rescaling,
-                "estimate": short(found.estimate.to_dict()),
+                "estimate": short(found.estimate.to_dict()), "verdict": found.verdict,
             }  # fmt: skip
 
 
@@ -354,11 +354,10 @@ def control_findings(findings: Sequence[dict], on_controls: Sequence[dict]) -> s
     """Return the measure of each hypothesis on the suite and on its controls, under the duel."""
     known = {(x["name"], x["control"]): x for x in on_controls if x["rescaling"] == LABELS[0]}
     rows = [
-        (x["name"], spread(x["estimate"]),
-         *(spread(known.get((x["name"], c), {}).get("estimate")) for c in CONTROLS))
+        (x["name"], verdict(x), *(verdict(known.get((x["name"], c))) for c in CONTROLS))
         for x in findings
         if x["rescaling"] == LABELS[0]
-    ]  # fmt: skip
+    ]
     return table(("", "the suite", "answers shuffled", "made-up words"), rows)
 
 
