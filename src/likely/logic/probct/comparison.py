@@ -334,7 +334,7 @@ def _corrected_slope(
     cell: "_Cell", to_slope: Float[np.ndarray, " M"], *, n_resamples: int, seed: int
 ) -> Estimate | None:
     """Return the slope of ``sum(P - chance) / sum(1 - chance)``, whose chance is the null's."""
-    kept = (cell.null_bottoms > 0.0).all(1)
+    kept = np.asarray((cell.null_bottoms > 0.0).all(1))
     if kept.sum() < 2:
         return None
     tops, bottoms = cell.null_tops[kept], cell.null_bottoms[kept]
@@ -365,7 +365,7 @@ def _rank_correlations(
     one = one - one.mean(1, keepdims=True)
     other = other - other.mean()
     scale = np.sqrt((one * one).sum(1) * (other @ other))
-    return np.divide(one @ other, scale, out=np.zeros(len(scores)), where=scale > 0.0)
+    return np.asarray(np.divide(one @ other, scale, out=np.zeros(len(scores)), where=scale > 0.0))
 
 
 def _findings(trends: Sequence[Trend]) -> Iterator[Finding]:
