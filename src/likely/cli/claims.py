@@ -30,11 +30,13 @@ STARRED = "* is no law but shown for comparison, and left out of totals"
 def show_score(value: float | None) -> str:
     """Return a score with its sign and two decimals, as much as intervals leave of it.
 
-    >>> show_score(0.123), show_score(-1.5), show_score(-0.001), show_score(None)
-    ('+0.12', '-1.50', '-0.00', '')
+    >>> show_score(0.123), show_score(-1.5), show_score(-0.001), show_score(0.0), show_score(None)
+    ('+0.12', '-1.50', '-0.00', '0', '')
     """
     if value is None:
         return ""
+    if value == 0.0:
+        return "0"
     return f"{value:+.2f}" if math.isfinite(value) else f"{value:+}"
 
 
@@ -44,7 +46,9 @@ def show_span(estimate: Estimate | None) -> str:
     >>> show_span(Estimate(value=0.1, low=-0.5, high=0.25, level=0.95, unit="none", method="x"))
     '-0.50..+0.25'
     """
-    return "" if estimate is None else f"{estimate.low:+.2f}..{estimate.high:+.2f}"
+    if estimate is None:
+        return ""
+    return f"{show_score(estimate.low)}..{show_score(estimate.high)}"
 
 
 def show_scored(estimate: Estimate | None) -> str:

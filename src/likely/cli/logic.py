@@ -301,7 +301,10 @@ def find_item(theory: "Theory", name: str) -> str:
     found = [known for known in ids if known == name or known.endswith(f"/{name}")]
     if len(found) == 1 or name in found:
         return name if name in found else found[0]
-    close = found[:3] or difflib.get_close_matches(name, ids, n=3)
+    tails = {known.split("/", 1)[1]: known for known in ids}
+    close = found[:3] or [
+        tails.get(match, match) for match in difflib.get_close_matches(name, [*ids, *tails], n=3)
+    ]
     hint = f"did you mean {close}?" if close else f"items are named like {ids[0]!r}"
     what = f"{len(found)} items are" if found else "no item is"
     raise UnknownNameError(f"{what} named {name!r}; {hint}")

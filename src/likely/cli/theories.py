@@ -7,7 +7,7 @@ from likely.cli.claims import STARRED, folded
 from likely.cli.screen import Column, show_cut, table
 from likely.logic.information import Informativeness
 from likely.logic.overview import ClaimOverview, Overview
-from likely.logic.probct.suites import FAMILIES, load_family
+from likely.logic.probct.suites import load_family
 from likely.logic.theory import Theory
 from likely.logic.validation import Problem, Validation
 from likely.runs.store import Columns
@@ -25,9 +25,9 @@ def load_theory(name: str) -> Theory:
 
     Raises:
         StoreError: The file cannot be read.
-        InputError: It is no theory.
+        InputError: It is no theory; or there is neither a file nor a family of that name.
     """
-    if name in FAMILIES and not Path(name).exists():
+    if not Path(name).exists() and not Path(name).suffix:
         return load_family(name)
     return Theory.load(name)
 

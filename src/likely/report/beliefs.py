@@ -60,7 +60,7 @@ class Family:
         about: What it tests.
         n_rows_all: How many rows the whole family has.
         evaluation: Every item.
-        lines: All its claims together, by rescaling.
+        lines: Each claim under each rescaling, and all of them together.
         gap: Open against closed; None where no item has both.
         worst: The item that the model breaks worst, explained.
     """
@@ -69,9 +69,14 @@ class Family:
     about: str
     n_rows_all: int
     evaluation: Evaluation
-    lines: Mapping[str, Line]
+    lines: tuple[Line, ...]
     gap: Gap | None
     worst: Account
+
+    @property
+    def whole(self) -> Mapping[str, Line]:
+        """All claims together, by rescaling."""
+        return {line.rescaling: line for line in self.lines if line.claim is None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +115,7 @@ class Beliefs:
                 {
                     "name": family.name,
                     "digest": family.evaluation.digest,
-                    "lines": [line.to_dict() for line in family.lines.values()],
+                    "lines": [line.to_dict() for line in family.lines],
                     "gap": None if family.gap is None else family.gap.to_dict(),
                     "worst": family.worst.to_dict(),
                 }
@@ -158,11 +163,7 @@ def read_beliefs(
             about=theory.about,
             n_rows_all=len(theory.rows),
             evaluation=evaluation,
-            lines={
-                line.rescaling: line
-                for line in lines(_laws(table), {}, n_resamples=N_RESAMPLES, seed=job.seed)
-                if line.claim is None
-            },
+            lines=lines(table, {}, n_resamples=N_RESAMPLES, seed=job.seed),
             gap=_gap(table, headline, job),
             worst=explain(evaluation, worst_items(evaluation, 1)[0].id),
         )

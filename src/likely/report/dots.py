@@ -1,4 +1,4 @@
-"""A dot with its interval for each row of a figure, in a box of 1000 by 100 that the page stretches.
+"""Dots with their intervals, in a box of 1000 by 100 that the page stretches to its width.
 
 Dots are the round caps of lines without length, so that they stay round however wide the box is.
 Unit: whatever the values have.

@@ -1,5 +1,6 @@
 """Whether a model's probabilities for related sentences hang together. Units: S, shares of bits."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,11 @@ class Sentence:
     log_prob: float
     in_breach: bool | None
 
+    @property
+    def prob(self) -> float:
+        """The probability that it counts as viable."""
+        return math.exp(self.log_prob)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogicSection:
@@ -94,7 +100,7 @@ class LogicSection:
 def _draw(beliefs: "Beliefs") -> tuple[Scale, tuple[Strip, ...]]:
     series = {
         family.name: [
-            ("opened", family.lines[beliefs.rescalings[0]].chance_corrected),
+            ("opened", family.whole[beliefs.rescalings[0]].chance_corrected),
             ("closed", None if family.gap is None else family.gap.closed),
         ]
         for family in beliefs.families
