@@ -174,5 +174,23 @@ def _worst(
     )
 
 
+def worst_items(
+    evaluation: Evaluation, n: int, *, rescaling: str | None = None
+) -> tuple[ItemScore, ...]:
+    """Return the items on which a model loses most bits against chance, worst first.
+
+    Items that stand for comparison alone, and those that the rescaling leaves undefined, are out.
+
+    Args:
+        evaluation: From `evaluate`.
+        n: How many, at most.
+        rescaling: A label of the evaluation; None for the headline.
+    """
+    label = rescaling or evaluation.rescalings[0]
+    told = [item for item in evaluation.items if label in item.readings and not item.is_comparison]
+    told.sort(key=lambda item: (item.readings[label].scores.log_ratio_bits, item.id))
+    return tuple(told[:n])
+
+
 def _probability(log_odds: float) -> float:
     return 1.0 / (1.0 + math.exp(-log_odds)) if log_odds > -700.0 else 0.0
