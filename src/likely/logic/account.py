@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from likely.core.jsonio import dumps
 from likely.errors import InputError
 from likely.logic.clash import conjuncts
@@ -14,6 +16,8 @@ from likely.logic.parser import parse_quietly
 from likely.logic.queries import log_satisfaction
 from likely.logic.results import Evaluation, EventReading, ItemScore
 from likely.logic.worlds import World, violations
+
+_LN_10 = math.log(10.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +50,8 @@ class Account:
         given = f" given {self.item.evidence}" if self.item.evidence else ""
         lines = [
             f"{self.item.id}: {self.item.formula}{given}",
-            f"  holds with probability {scores.prob:.4f}; by chance "
-            f"{math.exp(scores.log_chance):.4f}"
+            f"  holds with probability {_shown(scores.log_prob)}; by chance "
+            f"{_shown(scores.log_chance)}"
             + ("" if corrected is None else f"; corrected for chance {corrected:+.3f}")
             + f"; {scores.log_ratio_bits:+.3f} of {scores.bits:.3f} bits earned",
         ]
@@ -61,7 +65,7 @@ class Account:
         if len(reading.rules) > 1:
             lines.append("  rules:")
             lines += [
-                f"    {name} holds with probability {math.exp(log_prob):.4f}"
+                f"    {name} holds with probability {_shown(log_prob)}"
                 for name, log_prob in reading.rules.items()
             ]
         lines += self._worst_lines()
@@ -94,13 +98,14 @@ class Account:
         event = self.events[key]
         odds = event.log_odds[self.rescaling]
         flags = f"  ({', '.join(sorted(event.flags))})" if event.flags else ""
-        return f"{key:<6} {_probability(odds):.4f}  {self.sentence(key)}{flags}"
+        viable = _shown(float(-np.logaddexp(0.0, -odds)))
+        return f"{key:<6} {viable}  {self.sentence(key)}{flags}"
 
     def _worst_lines(self) -> list[str]:
         if not self.worst:
             return ["  it cannot be broken at these probabilities"]
         world = self.worst[0]
-        lines = [f"  most probable violation, probability {world.prob:.4f}:"]
+        lines = [f"  most probable violation, probability {_shown(world.log_prob)}:"]
         for key, is_true in world.assignment.items():
             verdict = "counts as viable" if is_true else "does not"
             lines.append(f"    {key:<6} {verdict}: {self.sentence(key)}")
@@ -192,5 +197,8 @@ def worst_items(
     return tuple(told[:n])
 
 
-def _probability(log_odds: float) -> float:
-    return 1.0 / (1.0 + math.exp(-log_odds)) if log_odds > -700.0 else 0.0
+def _shown(log_prob: float) -> str:
+    """Return a probability, given in nats, that reads 0 only where it is 0."""
+    if log_prob == -math.inf or log_prob >= math.log(5e-4):
+        return f"{math.exp(log_prob):.4f}"
+    return f"{math.exp(log_prob):.1e}" if log_prob > -700.0 else f"10^{log_prob / _LN_10:.1f}"
