@@ -295,7 +295,9 @@ def tables(result: dict, learning: dict) -> dict[str, str]:
 def table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
     """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+    return "\n".join(
+        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
 
 
 def spread(estimate: list[float] | None) -> str:
