@@ -33,6 +33,21 @@ def test_a_claim_that_holds_needs_no_repair(evaluation):
     assert "r2 holds with probability" in found.summary()
 
 
+def test_violations_keep_the_evidence_and_have_their_probability_given_it(evaluation):
+    found = explain(evaluation, "r1/given", k=9)
+    # c & !g is .2 of the evidence's .5, and a is .7.
+    assert all(world.assignment["c"] != world.assignment["g"] for world in found.worst)
+    total = sum(world.prob for world in found.worst)
+    assert total == pytest.approx(1.0 - found.item.readings["identity"].scores.prob)
+    assert found.worst[0].broken == ("!c",)
+    assert found.worst[0].prob == pytest.approx(0.7 * 0.2 / 0.5)
+
+
+@pytest.mark.parametrize("claim", ["given", "noisy", "soft"])
+def test_bounds_are_of_plain_claims_alone(evaluation, claim):
+    assert explain(evaluation, f"r1/{claim}").bounds is None
+
+
 def test_a_reading_that_is_not_there_is_named(evaluation):
     with pytest.raises(InputError, match="no reading under 'closed'; there are"):
         explain(evaluation, "r1/Tp", rescaling="closed")

@@ -97,7 +97,7 @@ def test_policy_forbids_the_network_and_scripts(smoke):
 def test_every_section_has_its_data_beside_it(smoke):
     page = Page(smoke.html)
     data = page.data()
-    assert list(data) == ["card", "self-check", "reading"]
+    assert list(data) == ["card", "self-check", "reading", "logic"]
     assert data == encode(smoke.to_dict())["sections"]
     n_charts = len(page.with_class("chart")) + len(page.with_class("heat"))
     assert n_charts == 2
@@ -108,7 +108,16 @@ def test_contents_link_to_every_section(smoke):
     page = Page(smoke.html)
     links = [attributes["href"] for tag, attributes, _ in page.elements if tag == "a"]
     ids = [attributes.get("id") for tag, attributes, _ in page.elements if tag == "section"]
-    assert links == [f"#{name}" for name in ids] == ["#card", "#self-check", "#reading"]
+    assert (
+        links
+        == [f"#{name}" for name in ids]
+        == [
+            "#card",
+            "#self-check",
+            "#reading",
+            "#logic",
+        ]
+    )
 
 
 def test_header_names_model_version_seed_preset_and_cost(smoke):
@@ -138,7 +147,8 @@ def test_a_section_is_added_by_an_object_and_takes_its_place_by_order():
 def test_a_section_is_added_by_one_line_in_the_registry(monkeypatch):
     monkeypatch.setitem(report.SECTIONS._targets, "extra", f"{__name__}:EXTRA")
     made = report.build(coin())
-    assert [section.name for section in made.sections] == ["card", "extra", "self-check", "reading"]
+    names = [section.name for section in made.sections]
+    assert names == ["card", "extra", "self-check", "reading", "logic"]
 
 
 EXTRA = Extra()

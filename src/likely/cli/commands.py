@@ -39,6 +39,14 @@ COMMANDS: Mapping[str, Command] = {
         target="likely.cli.surprisal:surprisal",
         help="Read a text: the log-probability of each token after those before it.",
     ),
+    "logic": Command(
+        target="likely.cli.logic:logic",
+        help="Put a theory to a model: which claims its probabilities keep, beyond chance.",
+    ),
+    "probct": Command(
+        target="likely.cli.probct:probct",
+        help="Run ProbCT, seven families of tests of whether a model's beliefs hang together.",
+    ),
     "self-check": Command(
         target="likely.cli.self_check:self_check",
         help="Measure how far a model's numbers move where they must not.",

@@ -1,16 +1,23 @@
 """One item in words: its events, what is most likely to break, and what would mend it."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from likely.core.jsonio import dumps
 from likely.errors import InputError
+from likely.logic.clash import conjuncts
 from likely.logic.dependence import MAX_EVENTS, FrechetBounds, frechet
 from likely.logic.explanations import Repair, repair
-from likely.logic.formula import variables
+from likely.logic.formula import TRUE, Formula, holds, variables
 from likely.logic.parser import parse_quietly
+from likely.logic.queries import log_satisfaction
 from likely.logic.results import Evaluation, EventReading, ItemScore
 from likely.logic.worlds import World, violations
+
+_LN_10 = math.log(10.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +28,11 @@ class Account:
         item: The item.
         rescaling: Label.
         events: Its events by key.
-        worst: The most probable assignments that break the claim, likeliest first.
+        worst: The most probable assignments that break the claim, given its evidence, likeliest
+            first.
         mending: The cheapest change of mind that keeps it.
         bounds: What the events' probabilities alone say, whatever their dependence; None beyond
-            `MAX_EVENTS` events.
+            `MAX_EVENTS` events, with evidence, and for soft or noisy rules.
     """
 
     item: ItemScore
@@ -42,8 +50,8 @@ class Account:
         given = f" given {self.item.evidence}" if self.item.evidence else ""
         lines = [
             f"{self.item.id}: {self.item.formula}{given}",
-            f"  holds with probability {scores.prob:.4f}; by chance "
-            f"{math.exp(scores.log_chance):.4f}"
+            f"  holds with probability {_shown(scores.log_prob)}; by chance "
+            f"{_shown(scores.log_chance)}"
             + ("" if corrected is None else f"; corrected for chance {corrected:+.3f}")
             + f"; {scores.log_ratio_bits:+.3f} of {scores.bits:.3f} bits earned",
         ]
@@ -57,7 +65,7 @@ class Account:
         if len(reading.rules) > 1:
             lines.append("  rules:")
             lines += [
-                f"    {name} holds with probability {math.exp(log_prob):.4f}"
+                f"    {name} holds with probability {_shown(log_prob)}"
                 for name, log_prob in reading.rules.items()
             ]
         lines += self._worst_lines()
@@ -90,13 +98,14 @@ class Account:
         event = self.events[key]
         odds = event.log_odds[self.rescaling]
         flags = f"  ({', '.join(sorted(event.flags))})" if event.flags else ""
-        return f"{key:<6} {_probability(odds):.4f}  {self.sentence(key)}{flags}"
+        viable = _shown(float(-np.logaddexp(0.0, -odds)))
+        return f"{key:<6} {viable}  {self.sentence(key)}{flags}"
 
     def _worst_lines(self) -> list[str]:
         if not self.worst:
             return ["  it cannot be broken at these probabilities"]
         world = self.worst[0]
-        lines = [f"  most probable violation, probability {world.prob:.4f}:"]
+        lines = [f"  most probable violation, probability {_shown(world.log_prob)}:"]
         for key, is_true in world.assignment.items():
             verdict = "counts as viable" if is_true else "does not"
             lines.append(f"    {key:<6} {verdict}: {self.sentence(key)}")
@@ -141,15 +150,55 @@ def explain(
     events = {key: evaluation.events[chosen.instance][key] for key in chosen.events}
     odds = {key: event.log_odds[label] for key, event in events.items()}
     formula = parse_quietly(chosen.formula)
+    given = TRUE if chosen.evidence is None else parse_quietly(chosen.evidence)
+    is_plain = chosen.info is not None and len(variables(formula)) <= MAX_EVENTS
     return Account(
         item=chosen,
         rescaling=label,
         events=events,
-        worst=violations(formula, log_odds=odds, k=k),
-        mending=repair(formula, log_odds=odds),
-        bounds=frechet(formula, log_odds=odds) if len(variables(formula)) <= MAX_EVENTS else None,
+        worst=_worst(formula, given, odds, k),
+        mending=repair(formula & given, log_odds=odds),
+        bounds=frechet(formula, log_odds=odds) if is_plain else None,
     )
 
 
-def _probability(log_odds: float) -> float:
-    return 1.0 / (1.0 + math.exp(-log_odds)) if log_odds > -700.0 else 0.0
+def _worst(
+    formula: Formula, given: Formula, odds: Mapping[str, float], k: int
+) -> tuple[World, ...]:
+    """Return the most probable assignments that keep the evidence and break the formula."""
+    log_given = log_satisfaction(given, log_odds=odds)
+    return tuple(
+        World(
+            assignment=world.assignment,
+            log_prob=min(0.0, world.log_prob - log_given),
+            broken=tuple(
+                str(part) for part in conjuncts(formula) if not holds(part, world.assignment)
+            ),
+        )
+        for world in violations(given >> formula, log_odds=odds, k=k)
+    )
+
+
+def worst_items(
+    evaluation: Evaluation, n: int, *, rescaling: str | None = None
+) -> tuple[ItemScore, ...]:
+    """Return the items on which a model loses most bits against chance, worst first.
+
+    Items that stand for comparison alone, and those that the rescaling leaves undefined, are out.
+
+    Args:
+        evaluation: From `evaluate`.
+        n: How many, at most.
+        rescaling: A label of the evaluation; None for the headline.
+    """
+    label = rescaling or evaluation.rescalings[0]
+    told = [item for item in evaluation.items if label in item.readings and not item.is_comparison]
+    told.sort(key=lambda item: (item.readings[label].scores.log_ratio_bits, item.id))
+    return tuple(told[:n])
+
+
+def _shown(log_prob: float) -> str:
+    """Return a probability, given in nats, that reads 0 only where it is 0."""
+    if log_prob == -math.inf or log_prob >= math.log(5e-4):
+        return f"{math.exp(log_prob):.4f}"
+    return f"{math.exp(log_prob):.1e}" if log_prob > -700.0 else f"10^{log_prob / _LN_10:.1f}"

@@ -81,6 +81,7 @@ SECTIONS: Registry[SectionMaker] = Registry(
         "card": "likely.report.sections.card:CARD",
         "self-check": "likely.report.sections.selfcheck:SELF_CHECK",
         "reading": "likely.report.sections.reading:READING",
+        "logic": "likely.report.sections.logic:LOGIC",
     },
     group="likely.sections",
 )

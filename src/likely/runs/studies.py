@@ -33,5 +33,7 @@ class Study(Protocol):
         ...
 
 
-STUDIES: Registry[Study] = Registry("study", {}, group="likely.studies")
+STUDIES: Registry[Study] = Registry(
+    "study", {"logic": "likely.logic.study:STUDY"}, group="likely.studies"
+)
 """Name to study. Ours have one line each here; others come by the entry-point group."""

@@ -1,7 +1,7 @@
 """ProbCT on a model: seven families and their controls in one pass, with a table of results."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pandas as pd
@@ -17,7 +17,7 @@ from likely.logic.events import Multi, Rescaling
 from likely.logic.probct.controls import CONTROLS
 from likely.logic.probct.hypotheses import Evidence, Finding, findings
 from likely.logic.probct.suites import FAMILIES, load_family
-from likely.logic.probct.tables import Line, item_table, lines, null_scores
+from likely.logic.probct.tables import Line, claim_nulls, item_table, lines
 from likely.logic.results import Evaluation
 from likely.logic.theory import Theory
 
@@ -36,6 +36,8 @@ class ProbCT:
         lines: A line for each family, control, claim and rescaling, and for whole families.
         findings: What the results say of each hypothesis.
         cost: Of the one pass over the model.
+        chances: By item and rescaling, its mean probability when events change rows at random; only
+            where that changes something.
     """
 
     model: str
@@ -45,6 +47,7 @@ class ProbCT:
     lines: tuple[Line, ...]
     findings: tuple[Finding, ...]
     cost: Cost
+    chances: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def line(
         self,
@@ -83,8 +86,14 @@ class ProbCT:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each item and rescaling, controls included."""
-        return _stack(self.evaluations)
+        """Return one row for each item and rescaling, controls included.
+
+        ``null_prob`` is the item's mean probability when events change rows at random.
+        """
+        table = _stack(self.evaluations)
+        keys = zip(table["item"], table["rescaling"], strict=True)
+        chances = [self.chances.get((str(item), str(label))) for item, label in keys]
+        return table.assign(null_prob=pd.Series(chances, index=table.index, dtype="float64"))
 
     def to_dict(self) -> dict[str, object]:
         """Return the results, without the single items, as a mapping for strict JSON."""
@@ -92,7 +101,11 @@ class ProbCT:
             "model": self.model,
             "fingerprint": self.fingerprint,
             "rescalings": self.rescalings,
-            "digests": {family: e.digest for (family, _), e in self.evaluations.items()},
+            "digests": {
+                family: evaluation.digest
+                for (family, control), evaluation in self.evaluations.items()
+                if control == NO_CONTROL
+            },
             "n_items": self.n_items,
             "lines": [line.to_dict() for line in self.lines],
             "findings": [finding.to_dict() for finding in self.findings],
@@ -148,11 +161,13 @@ def run(
     )  # fmt: skip
     evaluations = dict(zip(theories, done, strict=True))
     nulls = {
-        (family, control, claim, label): z
-        for (family, control), evaluation in evaluations.items()
-        for (claim, label), z in null_scores(
-            evaluation, n_permutations=n_permutations, seed=seed
-        ).items()
+        key: claim_nulls(evaluation, n_permutations=n_permutations, seed=seed)
+        for key, evaluation in evaluations.items()
+    }
+    z_scores = {
+        (*key, null.claim, null.rescaling): null.z_score
+        for key, found in nulls.items()
+        for null in found
     }
     table = _stack(evaluations)
     labels = done[0].rescalings
@@ -168,9 +183,15 @@ def run(
         fingerprint=model.info.fingerprint,
         rescalings=labels,
         evaluations=evaluations,
-        lines=lines(table, nulls, n_resamples=n_resamples, seed=seed),
+        lines=lines(table, z_scores, n_resamples=n_resamples, seed=seed),
         findings=findings(evidence),
         cost=done[0].cost,
+        chances={
+            (item, null.rescaling): chance
+            for found in nulls.values()
+            for null in found
+            for item, chance in null.chances.items()
+        },
     )
 
 

@@ -184,39 +184,63 @@ def interval(
     )  # fmt: skip
 
 
-def null_scores(
-    evaluation: Evaluation, *, n_permutations: int, seed: int
-) -> dict[tuple[str, str], float | None]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimNull:
+    """What is left of a claim's satisfaction when its events change rows at random.
+
+    Attributes:
+        claim: Its name.
+        rescaling: Its label.
+        z_score: Standard deviations of mean satisfaction above the shuffled one; None where
+            shuffling changes nothing, as for a single event.
+        chances: Mean probability of each item over the permutations; empty without a z-score.
+    """
+
+    claim: str
+    rescaling: str
+    z_score: float | None
+    chances: Mapping[str, float]
+
+
+def claim_nulls(evaluation: Evaluation, *, n_permutations: int, seed: int) -> tuple[ClaimNull, ...]:
     """Return how far each claim's mean satisfaction is above that of shuffled events.
 
     Items of one pack and shape are shuffled among one another; packs are independent, so that their
-    means add and so do their variances.
+    means add and so do their variances. Claims that are no plain formulas are left out.
 
     Args:
         evaluation: Of one theory.
         n_permutations: Of each group.
         seed: Of the streams.
-
-    Returns:
-        By claim and rescaling: standard deviations above the null; None where shuffling changes
-        nothing, as for a single event, or where rules are not plain formulas.
     """
     groups: dict[tuple[str, str], list[_Group]] = {}
     for group in _groups(evaluation):
         groups.setdefault((group.claim, group.rescaling), []).append(group)
-    scores: dict[tuple[str, str], float | None] = {}
-    for key, members in groups.items():
+    nulls = []
+    for (claim, label), members in groups.items():
         n_items = sum(len(group.log_odds) for group in members)
         gap = variance = 0.0
+        chances: dict[str, float] = {}
         for group in members:
             null = permutation_null(
                 group.formula, group.log_odds, n_permutations=n_permutations, seed=seed
             )
             weight = len(group.log_odds) / n_items
             gap += weight * (null.observed - null.mean)
-            variance += (weight * null.sd) ** 2 if null.z_score is not None else 0.0
-        scores[key] = gap / math.sqrt(variance) if variance > 0.0 else None
-    return scores
+            if null.z_score is not None:
+                variance += (weight * null.sd) ** 2
+                chances |= dict(zip(group.items, null.item_means.tolist(), strict=True))
+        z = gap / math.sqrt(variance) if variance > 0.0 else None
+        nulls.append(ClaimNull(claim=claim, rescaling=label, z_score=z, chances=chances))
+    return tuple(nulls)
+
+
+def null_scores(
+    evaluation: Evaluation, *, n_permutations: int, seed: int
+) -> dict[tuple[str, str], float | None]:
+    """Return the z-scores of `claim_nulls` by claim and rescaling."""
+    nulls = claim_nulls(evaluation, n_permutations=n_permutations, seed=seed)
+    return {(null.claim, null.rescaling): null.z_score for null in nulls}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +249,7 @@ class _Group:
 
     claim: str
     rescaling: str
+    items: tuple[str, ...]
     formula: Formula
     log_odds: Float[np.ndarray, "N n"]
 
@@ -255,5 +280,6 @@ def _groups(evaluation: Evaluation) -> Iterator[_Group]:
                 if shape.names:
                     yield _Group(
                         claim=claim, rescaling=label, formula=shape.formula,
+                        items=tuple(told[member].id for member in shape.members),
                         log_odds=np.array(table),
                     )  # fmt: skip
