@@ -51,3 +51,12 @@ def test_bounds_are_of_plain_claims_alone(evaluation, claim):
 def test_a_reading_that_is_not_there_is_named(evaluation):
     with pytest.raises(InputError, match="no reading under 'closed'; there are"):
         explain(evaluation, "r1/Tp", rescaling="closed")
+
+
+def test_rules_that_only_weigh_are_not_to_be_satisfied(evaluation):
+    found = explain(evaluation, "r1/scored")
+    assert found.item.formula == "a"
+    assert found.worst[0].assignment == {"a": False}
+    assert evaluation.item("r1/soft").formula == "b"
+    assert evaluation.item("r1/noisy").formula == "a & b"
+    assert evaluation.item("r1/scored").readings["identity"].is_kept

@@ -92,3 +92,12 @@ def test_what_cannot_be_spelled_out_is_named(old, new, words):
     assert text != TEXT
     with pytest.raises(InputError, match=words):
         by_id(text)
+
+
+def test_one_event_with_two_closed_sets_is_refused():
+    text = TEXT.replace(
+        '  g2: {frame: pos, answer: "{good}"}',
+        '  g2: {frame: pos, answer: "{good}", candidates: ["{good}", tea]}',
+    )
+    with pytest.raises(InputError, match="'g' and 'g2' are one event"):
+        by_id(text)

@@ -97,7 +97,10 @@ class Account:
     def _event_line(self, key: str) -> str:
         event = self.events[key]
         odds = event.log_odds[self.rescaling]
-        flags = f"  ({', '.join(sorted(event.flags))})" if event.flags else ""
+        # What concerns other rescalings alone would only distract here.
+        told = event.flags - (set() if self.rescaling in _SATURATING else {"clamped"})
+        told -= {"closed_alone"}
+        flags = f"  ({', '.join(sorted(told))})" if told else ""
         viable = _shown(float(-np.logaddexp(0.0, -odds)))
         return f"{key:<6} {viable}  {self.sentence(key)}{flags}"
 
@@ -123,6 +126,10 @@ class Account:
             for key, cost in self.mending.flipped.items()
         ]
         return f"{' and '.join(parts)}; {self.mending.cost:.3f} nats of log-odds in all"
+
+
+_SATURATING = ("ratio", "ratio_soft", "tail", "rank", "closed")
+"""Rescalings that reach 1, under which events may be clamped off it."""
 
 
 def explain(

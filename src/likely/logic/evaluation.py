@@ -31,7 +31,7 @@ from likely.logic.results import (
     QueryScore,
     Reading,
 )
-from likely.logic.theory import Claim, Theory
+from likely.logic.theory import Claim, Rule, Theory
 from likely.logic.weights import Weighted, weighted
 
 ALSO = ("minp", "identity", "closed")
@@ -244,6 +244,11 @@ def _joint(claim: Claim) -> Formula:
     return conjunction([rule.formula for rule in claim.rules if rule.kind == "hard"])
 
 
+def _binding(claim: Claim) -> list[Rule]:
+    """Return the rules that are to be satisfied: ``soft`` and ``score`` rules only weigh."""
+    return [rule for rule in claim.rules if rule.kind in ("hard", "noisy")]
+
+
 def _is_product(claim: Claim) -> bool:
     """Return whether the claim is judged under the product law of the events alone."""
     return all(rule.kind in ("hard", "score") for rule in claim.rules)
@@ -257,7 +262,7 @@ def check_claim(instance: Instance, claim: Claim) -> Informativeness | None:
         InconsistentTheory: It cannot hold.
     """
     where = f"the claim {claim.name!r} of {instance.id!r}"
-    if not any(rule.kind in ("hard", "noisy") for rule in claim.rules):
+    if not _binding(claim):
         raise InputError(f"{where} has no hard or noisy rule, so there is nothing to satisfy")
     joint = _joint(claim)
     evidence = claim.given
@@ -364,7 +369,7 @@ def _items(table: _Table, known: Mapping[str, Informativeness | None]) -> tuple[
     for n, (instance, claim) in enumerate(judged.placed):
         name = claim_id(instance, claim)
         keys = tuple(dict.fromkeys(key for f in claim.formulas for key in variables(f)))
-        joint = conjunction([rule.formula for rule in claim.rules])
+        joint = conjunction([rule.formula for rule in _binding(claim)])
         items.append(
             ItemScore(
                 id=name,
@@ -397,7 +402,7 @@ def _reading(table: _Table, judged: _Judged, n: int, k: int, label: str) -> Read
     hard = {key: value > 0.0 for key, value in odds.items()}
     return Reading(
         scores=scores,
-        is_kept=all(holds(rule.formula, hard) for rule in claim.rules),
+        is_kept=all(holds(rule.formula, hard) for rule in _binding(claim)),
         rules=rules,
         loss=-scores.log_prob - math.fsum(extra),
         bounds=table.bounds(instance, claim, label),

@@ -243,7 +243,13 @@ class _Filler:
                 continue
             event = self._event(node)
             names[node.key] = first.setdefault(event.identity, node)
-            events.setdefault(names[node.key].key, event)
+            known = events.setdefault(names[node.key].key, event)
+            if (known.candidates, known.neutral) != (event.candidates, event.neutral):
+                raise InputError(
+                    f"{known.id!r} and {event.id!r} are one event, the same answer after "
+                    f"{event.context!r}, but name different candidates or neutral contexts; name "
+                    "the same for both"
+                )
         rivals: dict[str, list[str]] = {}
         for event in events.values():
             rivals.setdefault(event.context, []).extend(event.answers or event.spellings or ())

@@ -54,7 +54,8 @@ class Reading:
 
     Attributes:
         scores: Its probability, given the evidence, with all corrections for chance.
-        is_kept: Whether it holds when every event is decided by which side of one half it is on.
+        is_kept: Whether its hard and noisy rules hold when every event is decided by which side of
+            one half it is on.
         rules: The log-probability of each rule by itself, given the evidence, nats.
         loss: Minus the log-probability of the joint rules, plus those of the ``score`` rules by
             their weights, nats.
@@ -88,7 +89,7 @@ class ItemScore:
         pack: Name of the frame pack.
         row: Name of the row, the cluster of every interval; None over all rows.
         claim: Name of the claim.
-        formula: Its rules in words of the language.
+        formula: The conjunction of its hard and noisy rules.
         evidence: What is taken for granted, or None.
         events: Keys of the events that it depends on.
         info: How much it says; None where rules are soft or noisy or evidence is given.

@@ -25,5 +25,11 @@ class Event:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What makes two events one: everything but the id."""
-        return (self.context, self.answers, self.spellings, self.candidates, self.neutral)
+        """What makes two events one: the context, and the answer in whatever order it is spelled.
+
+        >>> one = Event(id="a", context="Is it?", answers=("yes", "sure"))
+        >>> one.identity == Event(id="b", context="Is it?", answers=("sure", "yes")).identity
+        True
+        """
+        exact = None if self.spellings is None else frozenset(self.spellings)
+        return (self.context, frozenset(self.answers), exact)
