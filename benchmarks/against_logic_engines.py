@@ -27,9 +27,9 @@ from likely.logic.parser import parse
 from likely.logic.probct.suites import FAMILIES, load_family
 
 BATCH = 20_000
-KLAY_BATCH = 4096
+SMALL_BATCH = 4096
 N_EVENTS = 20
-TURN = 0.1
+TURN = 0.05
 """Seconds of one turn of a batched side."""
 
 
@@ -135,7 +135,7 @@ def suite_throughput(repeats: int) -> None:
 def against_problog(repeats: int) -> None:
     """Print the ratios to ProbLog from the text on, and to its compiled object."""
     circuit = compile(pairs(N_EVENTS))
-    rows = _rows(circuit, BATCH)
+    rows = _rows(circuit, SMALL_BATCH)
     probs = torch.sigmoid(rows).tolist()
     compiled = get_evaluatable().create_from(PrologString(problog_program(probs[0])))
     atoms = {str(name): node for name, node, *_ in compiled.get_names()}
@@ -145,11 +145,8 @@ def against_problog(repeats: int) -> None:
         for row in probs[:5]
     ]
     again = [_value(compiled.evaluate(weights=given)) for given in weights[:5]]
-    gap = (
-        (torch.tensor([theirs, again], dtype=torch.float64).log() - circuit.log_prob(rows[:5]))
-        .abs()
-        .max()
-    )
+    reference = torch.tensor([theirs, again], dtype=torch.float64).log()
+    gap = (reference - circuit.log_prob(rows[:5])).abs().max()
     which = _cycle(probs)
 
     def from_text() -> float:
@@ -165,7 +162,7 @@ def against_problog(repeats: int) -> None:
     forward, _ = _ours(circuit, rows)
     ours, end_to_end, again_each = _in_turn([forward, from_text, re_evaluated], repeats)
     print(
-        f"against ProbLog: n = {N_EVENTS}, an item: likely {ours * 1e6:.2f} us of {BATCH} at "
+        f"against ProbLog: n = {N_EVENTS}, an item: likely {ours * 1e6:.2f} us of {SMALL_BATCH} at "
         f"once; from the text on {end_to_end * 1e3:.1f} ms, ratio {end_to_end / ours:.0f} (goal "
         f"10000); its compiled object {again_each * 1e6:.0f} us, ratio {again_each / ours:.0f} "
         f"(goal 100); largest difference {gap:.1e} nats",
@@ -196,7 +193,7 @@ def _cycle(rows: list[list[float]]) -> Iterator[list[float]]:
 def against_klay(repeats: int) -> None:
     """Print the ratios to KLay on batches through vmap, with and without gradients."""
     circuit = compile(pairs(N_EVENTS))
-    rows = _rows(circuit, KLAY_BATCH)
+    rows = _rows(circuit, SMALL_BATCH)
     modules = {name: klay_module(N_EVENTS, name) for name in ("right", "balanced")}
     tried = {name: _klay(module, rows)[0]() for name, module in modules.items()}
     best = min(tried, key=tried.__getitem__)
@@ -208,7 +205,7 @@ def against_klay(repeats: int) -> None:
     ours, klay_value = _in_turn([value, their_value], repeats)
     ours_both, klay_both = _in_turn([both, their_both], repeats)
     print(
-        f"against KLay: n = {N_EVENTS}, {KLAY_BATCH} rows, {best} vtree, an item: likely "
+        f"against KLay: n = {N_EVENTS}, {SMALL_BATCH} rows, {best} vtree, an item: likely "
         f"{ours * 1e6:.2f} us, KLay {klay_value * 1e6:.0f} us, ratio {klay_value / ours:.0f} (goal "
         f"50); with gradients {ours_both * 1e6:.2f} us and {klay_both * 1e6:.0f} us, ratio "
         f"{klay_both / ours_both:.0f} (goal 50); largest difference {gap:.1e} nats",
