@@ -13,7 +13,7 @@ from likely.logic.batches import Bound, shapes
 from likely.logic.formula import Formula
 from likely.logic.nulls import permutation_null
 from likely.logic.parser import parse_quietly
-from likely.logic.results import Evaluation
+from likely.logic.results import Evaluation, ItemScore
 from likely.stats.bootstrap import cluster_bootstrap
 
 COLUMNS = (
@@ -189,8 +189,9 @@ def null_scores(
 ) -> dict[tuple[str, str], float | None]:
     """Return how far each claim's mean satisfaction is above that of shuffled events.
 
-    Items of one pack and shape are shuffled among one another; packs are independent, so that their
-    means add and so do their variances.
+    Events change rows among rows that are read in the same packs and give the same shape, and they
+    do so in the same order in each pack: a row's packs resemble one another and are no independent
+    evidence. Groups of other rows are independent, so that their variances add.
 
     Args:
         evaluation: Of one theory.
@@ -201,22 +202,10 @@ def null_scores(
         By claim and rescaling: standard deviations above the null; None where shuffling changes
         nothing, as for a single event, or where rules are not plain formulas.
     """
-    groups: dict[tuple[str, str], list[_Group]] = {}
+    claims: dict[tuple[str, str], list[_Group]] = {}
     for group in _groups(evaluation):
-        groups.setdefault((group.claim, group.rescaling), []).append(group)
-    scores: dict[tuple[str, str], float | None] = {}
-    for key, members in groups.items():
-        n_items = sum(len(group.log_odds) for group in members)
-        gap = variance = 0.0
-        for group in members:
-            null = permutation_null(
-                group.formula, group.log_odds, n_permutations=n_permutations, seed=seed
-            )
-            weight = len(group.log_odds) / n_items
-            gap += weight * (null.observed - null.mean)
-            variance += (weight * null.sd) ** 2 if null.z_score is not None else 0.0
-        scores[key] = gap / math.sqrt(variance) if variance > 0.0 else None
-    return scores
+        claims.setdefault((group.claim, group.rescaling), []).append(group)
+    return {key: _null_z(groups, n_permutations, seed) for key, groups in claims.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,35 +214,65 @@ class _Group:
 
     claim: str
     rescaling: str
+    rows: tuple[str, ...]
     formula: Formula
     log_odds: Float[np.ndarray, "N n"]
 
 
+def _null_z(groups: Sequence[_Group], n_permutations: int, seed: int) -> float | None:
+    n_items = sum(len(group.rows) for group in groups)
+    gap = 0.0
+    drawn: dict[tuple[object, ...], Float[np.ndarray, " P"]] = {}
+    for group in groups:
+        null = permutation_null(
+            group.formula, group.log_odds, n_permutations=n_permutations, seed=seed
+        )
+        weight = len(group.rows) / n_items
+        gap += weight * (null.observed - null.mean)
+        if null.z_score is not None:
+            # One formula over equally many rows is permuted in the same orders: packs go together.
+            packs = (group.rows, group.formula)
+            drawn[packs] = drawn.get(packs, 0.0) + weight * null.means
+    variance = sum(float(means.var()) for means in drawn.values())
+    return gap / math.sqrt(variance) if variance > 0.0 else None
+
+
 def _groups(evaluation: Evaluation) -> Iterator[_Group]:
-    plain = [item for item in evaluation.items if item.info is not None]
-    cells = {key: i for i, key in enumerate(dict.fromkeys((i.claim, i.pack) for i in plain))}
-    for claim, pack in cells:
-        items = [item for item in plain if (item.claim, item.pack) == (claim, pack)]
-        for label in evaluation.rescalings:
-            told = [item for item in items if label in item.readings]
-            rows = [
-                [evaluation.events[item.instance][key].log_odds[label] for key in item.events]
-                for item in told
-            ]
-            bound = [
-                Bound(
-                    formula=parse_quietly(item.formula),
-                    columns={key: at for at, key in enumerate(item.events)},
+    told: dict[tuple[str, str], list[ItemScore]] = {}
+    for item in evaluation.items:
+        if item.info is not None:
+            for label in item.readings:
+                told.setdefault((item.claim, label), []).append(item)
+    for (claim, label), items in told.items():
+        packs: dict[str | None, tuple[str, ...]] = {}
+        for item in items:
+            packs[item.row] = (*packs.get(item.row, ()), item.pack)
+        cells: dict[tuple[str, tuple[str, ...]], list[ItemScore]] = {}
+        for item in items:
+            cells.setdefault((item.pack, packs[item.row]), []).append(item)
+        for cell in cells.values():
+            for rows, formula, table in _shapes(evaluation, cell, label):
+                yield _Group(
+                    claim=claim, rescaling=label, rows=rows, formula=formula, log_odds=table
                 )
-                for item in told
-            ]
-            for shape in shapes(bound):
-                table = [
-                    [rows[member][at] for at in columns]
-                    for member, columns in zip(shape.members, shape.columns, strict=True)
-                ]
-                if shape.names:
-                    yield _Group(
-                        claim=claim, rescaling=label, formula=shape.formula,
-                        log_odds=np.array(table),
-                    )  # fmt: skip
+
+
+def _shapes(
+    evaluation: Evaluation, items: Sequence[ItemScore], label: str
+) -> Iterator[tuple[tuple[str, ...], Formula, Float[np.ndarray, "N n"]]]:
+    """Yield the items of each shape: their rows, the shape, and the log-odds of their events."""
+    bound = [
+        Bound(
+            formula=parse_quietly(item.formula),
+            columns={key: at for at, key in enumerate(item.events)},
+        )
+        for item in items
+    ]
+    for shape in shapes(bound):
+        members = [items[member] for member in shape.members]
+        table = [
+            [evaluation.events[i.instance][i.events[at]].log_odds[label] for at in columns]
+            for i, columns in zip(members, shape.columns, strict=True)
+        ]
+        if shape.names:
+            yield tuple(i.row or "*" for i in members), shape.formula, np.array(table)
