@@ -1,5 +1,7 @@
 """The seven families: enough items, every claim says something, and the truth satisfies all."""
 
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -7,7 +9,6 @@ from functools import cache
 import pytest
 from beliefs import ignorant
 
-import likely
 from likely.errors import InconsistentTheory, InputError, UnknownNameError
 from likely.logic import validation
 from likely.logic.evaluation import evaluate
@@ -113,11 +114,25 @@ def test_a_family_has_no_error(family, monkeypatch):
     assert [problem for problem in found.problems if problem.level == "error"] == []
 
 
+VALIDATE_ALL = """
+import likely
+from likely.logic.probct.suites import FAMILIES, load_family
+from likely.logic.validation import validate
+
+model = likely.load("smollm2")
+for family in FAMILIES:
+    for problem in validate(load_family(family), model).problems:
+        print(problem.level, problem.where, problem.message)
+"""
+
+
 @pytest.mark.real
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_has_no_error_in_the_tokens_of_smollm2(family):
-    found = validate(load_family(family), likely.load("smollm2"))
-    assert [problem for problem in found.problems if problem.level == "error"] == []
+def test_no_two_answers_of_a_context_are_the_same_tokens_of_smollm2():
+    # in a process of its own: checked call by call, 5,520 items take minutes
+    done = subprocess.run(
+        [sys.executable, "-c", VALIDATE_ALL], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == ""  # no errors, and no answers with a first token in common
 
 
 @pytest.mark.parametrize("family", FAMILIES)
