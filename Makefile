@@ -24,7 +24,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 
-# The harness we compare with lives in an environment of its own.
+# What we compare with lives in an environment of its own.
 bench: .venv-bench/.installed
 	$(PULL)
 	cd benchmarks && for script in against_*.py within_*.py; do ../.venv-bench/bin/python $$script || exit 1; done
@@ -46,7 +46,8 @@ $(VENV)/.dev: $(VENV)/.installed
 
 .venv-bench/.installed: $(VENV)/.installed
 	$(PYTHON) -m venv .venv-bench || python3 -m venv .venv-bench
-	.venv-bench/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt -e '.[hf]' 'lm-eval==0.4.13'
+	.venv-bench/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt -e '.[hf,logic]' \
+	  'lm-eval==0.4.13' 'problog==2.3.0' 'klaycircuits==0.1.2'
 	@touch $@
 
 clean:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from likely.errors import InputError, UnknownNameError
 from likely.logic.events.event import Event
@@ -102,9 +103,11 @@ class _Filler:
     theory: Theory
     pack: Pack
     row: Row | None
+    known: dict[str, Event] = field(default_factory=dict)
 
     def instance(self, claims: Sequence[Claim]) -> Instance:
-        scope = Scope(rows=_rows(self.theory, self.pack), row=self.row)
+        rows = _rows(self.theory, self.pack) if self.row is None else ()
+        scope = Scope(rows=rows, row=self.row)
         grounded = [c for c in (self._claim(claim, scope) for claim in claims) if c is not None]
         conditionals = self._pairs(self.theory.conditionals, scope)
         orderings = self._pairs(self.theory.orderings, scope)
@@ -114,10 +117,7 @@ class _Filler:
         formulas += [f for pairs in (conditionals, orderings) for p in pairs.values() for f in p]
         formulas += queries.values()
         events, names = self._merged(formulas)
-
-        def renamed(node: Formula) -> Formula:
-            return names[node.key]
-
+        renamed = partial(_renamed, names)
         return Instance(
             id=f"{self.theory.name}/{self.pack.id}/{self.row.id if self.row else '*'}",
             pack=self.pack.id,
@@ -177,6 +177,11 @@ class _Filler:
         return grounded
 
     def _event(self, node: Formula) -> Event:
+        if node.key not in self.known:
+            self.known[node.key] = self._spelled_out(node)
+        return self.known[node.key]
+
+    def _spelled_out(self, node: Formula) -> Event:
         template = self.theory.events[node.name]
         row, args = self._row_of(node, template)
         columns: dict[str, object] = {**row.columns, "id": row.id}
@@ -195,16 +200,12 @@ class _Filler:
             if template.frame not in self.pack.frames:
                 raise _MissingError(f"the pack {self.pack.id!r} has no frame {template.frame!r}")
             context = self.pack.frames[template.frame]
-
-        def many(texts: tuple[str, ...] | None) -> tuple[str, ...] | None:
-            return None if texts is None else tuple(t for x in texts for t in _spread(x, columns))
-
         return Event(
             id=node.key,
             context=_fill(context or "", columns),
-            answers=many(template.answers) or (),
-            spellings=many(template.spellings),
-            candidates=many(template.candidates),
+            answers=_spread_all(template.answers, columns) or (),
+            spellings=_spread_all(template.spellings, columns),
+            candidates=_spread_all(template.candidates, columns),
             neutral=None if template.neutral is None else _fill(template.neutral, columns),
         )
 
@@ -262,23 +263,35 @@ class _Filler:
         return closed, names
 
 
-def _fill(text: str, columns: Mapping[str, object]) -> str:
-    def put(match: re.Match[str]) -> str:
-        if match.group() in ("{{", "}}"):
-            return match.group()[0]
-        name = match.group(1)
-        if name is None:
-            raise InputError(f"{text!r} has a lone {match.group()!r}; write it twice to mean it")
-        if name not in columns:
-            raise _MissingError(f"{text!r} has the slot {name!r}, which is no column")
-        value = columns[name]
-        if not isinstance(value, str):
-            raise InputError(
-                f"{text!r} puts the list {name!r} into a text; run over it with each: {{o: {name}}}"
-            )
-        return value
+def _renamed(names: Mapping[str, Formula], node: Formula) -> Formula:
+    return names[node.key]
 
-    return _SLOT.sub(put, text)
+
+def _fill(text: str, columns: Mapping[str, object]) -> str:
+    return _SLOT.sub(partial(_put, text, columns), text)
+
+
+def _put(text: str, columns: Mapping[str, object], match: re.Match[str]) -> str:
+    """Return what stands in the place of a slot or brace of the text."""
+    if match.group() in ("{{", "}}"):
+        return match.group()[0]
+    name = match.group(1)
+    if name is None:
+        raise InputError(f"{text!r} has a lone {match.group()!r}; write it twice to mean it")
+    if name not in columns:
+        raise _MissingError(f"{text!r} has the slot {name!r}, which is no column")
+    value = columns[name]
+    if not isinstance(value, str):
+        raise InputError(
+            f"{text!r} puts the list {name!r} into a text; run over it with each: {{o: {name}}}"
+        )
+    return value
+
+
+def _spread_all(
+    texts: tuple[str, ...] | None, columns: Mapping[str, object]
+) -> tuple[str, ...] | None:
+    return None if texts is None else tuple(t for x in texts for t in _spread(x, columns))
 
 
 def _spread(text: str, columns: Mapping[str, object]) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ class PermutationNull:
         n_permutations: How many were drawn.
         n_items: How many items.
         statistic: ``prob`` or ``log_prob``.
+        means: Of the statistic over the items, one for each permutation, shape (n_permutations,).
         item_means: Of each item's statistic over the permutations, shape (N,): chance level of the
             item.
     """
@@ -81,6 +82,7 @@ class PermutationNull:
     n_permutations: int
     n_items: int
     statistic: Statistic
+    means: Float[np.ndarray, " P"]
     item_means: Float[np.ndarray, " N"]
 
     def to_dict(self) -> dict[str, object]:
@@ -123,7 +125,8 @@ def permutation_null(
             of first appearance.
         statistic: What is averaged over items: the probability, or its logarithm in nats.
         n_permutations: At least 1.
-        seed: Of the stream, which is named by the formula and the role.
+        seed: Of the stream, which is named by the formula and the role: calls that differ in the
+            log-odds alone permute in the same orders.
         slack: Means this close (relative to 1) count as equal, since rounding depends on the order.
 
     Raises:
@@ -166,6 +169,7 @@ def permutation_null(
         n_permutations=n_permutations,
         n_items=len(rows),
         statistic=statistic,
+        means=means,
         item_means=item_sums / n_permutations,
     )
 

@@ -12,12 +12,12 @@ from likely.logic.grounding import Column, Row
 from likely.logic.guards import guard_holds
 from likely.logic.theory import Theory
 
-_KEPT = frozenset({
+_SMALL = frozenset({
     "a", "an", "the", "of", "in", "on", "at", "after", "before", "with", "to", "from",
     "under", "for", "and", "or", "by", "as", "is", "are", "you", "your", "its", "it",
     "that", "which", "who", "not", "no", "than", "into",
 })  # fmt: skip
-"""Small words that hold a phrase together and stay as they are."""
+"""Small words that hold a phrase together; there they stay as they are."""
 
 _ONSETS = (
     "b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "z", "bl", "br",
@@ -71,7 +71,8 @@ def nonsense(theory: Theory, *, seed: int) -> Theory:
     """Return the theory with every content word replaced by a made-up one.
 
     One word becomes one made-up word throughout, keeps an ending in -s, -ed or -ing and its
-    capital; words such as "of" and "the" stay. Nothing can be known about such rows.
+    capital; words such as "of" and "the" stay, unless they are all that a text holds. Nothing can
+    be known about such rows.
 
     Args:
         theory: With ``content``.
@@ -93,7 +94,8 @@ def nonsense(theory: Theory, *, seed: int) -> Theory:
 
     def replaced(column: Column) -> Column:
         if isinstance(column, str):
-            return re.sub(r"[^\W_]+", lambda m: _put(m.group(), invented), column)
+            own = {word: invented[word] for word in _words(column)}
+            return re.sub(r"[^\W_]+", lambda m: _put(m.group(), own), column)
         return tuple(str(replaced(text)) for text in column)
 
     rows = tuple(
@@ -135,7 +137,9 @@ def _texts(column: Column) -> tuple[str, ...]:
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in re.findall(r"[^\W_]+", text) if word.lower() not in _KEPT]
+    """Return the words of a text that are replaced."""
+    words = [word.lower() for word in re.findall(r"[^\W_]+", text)]
+    return [word for word in words if word not in _SMALL] or words
 
 
 def _put(word: str, invented: Mapping[str, str]) -> str:

@@ -171,7 +171,7 @@ def _against(threshold: float, *, over: bool) -> Callable[[Estimate], Verdict]:
 def _is_near_zero(estimate: Estimate) -> Verdict:
     if estimate.low > -ALIKE and estimate.high < ALIKE:
         return "holds"
-    return "fails" if estimate.low > 0.0 or estimate.high < 0.0 else "undecided"
+    return "fails" if estimate.low > ALIKE or estimate.high < -ALIKE else "undecided"
 
 
 def _paraphrase_over_exclusion(evidence: Evidence, label: str) -> Estimate | None:
@@ -221,7 +221,8 @@ def _nearer(event: str, twin: str, other: str) -> Callable[[Evidence, str], Esti
 def _closed_hides(evidence: Evidence, label: str) -> Estimate | None:
     if label == "closed" or "closed" not in evidence.rescalings:
         return None
-    table = evidence.table.set_index("item")
+    laws = ~evidence.table["is_comparison"].astype(bool)
+    table = evidence.table[laws].set_index("item")
     opened = table[table["rescaling"] == label]
     closed = table[table["rescaling"] == "closed"]
     gaps = (closed["chance_corrected"] - opened["chance_corrected"]).dropna()
@@ -232,7 +233,10 @@ def _closed_hides(evidence: Evidence, label: str) -> Estimate | None:
 def _kinds_alike(evidence: Evidence, label: str) -> Estimate | None:
     """Return mean S of ``differs`` on complementary rows minus that on contrary rows."""
     laws = evidence.items("antonyms", "differs", label)
-    table = pd.concat([laws, evidence.items("antonyms", "differs_contrary", label)])
+    others = evidence.items("antonyms", "differs_contrary", label)
+    if not len(laws) or not len(others):
+        return None
+    table = pd.concat([laws, others])
     is_law = (table["claim"] == "differs").to_numpy(dtype=bool)
     values = table["chance_corrected"].to_numpy(dtype=np.float64)
 

@@ -11,7 +11,7 @@ from likely.core.estimate import Cost
 from likely.core.jsonio import dumps
 from likely.core.model import LanguageModel, Settings
 from likely.core.text.encode import Bos
-from likely.errors import UnknownNameError
+from likely.errors import InputError, UnknownNameError
 from likely.logic.evaluation import ALSO, evaluate_all
 from likely.logic.events import Multi, Rescaling
 from likely.logic.probct.controls import CONTROLS
@@ -151,6 +151,7 @@ def run(
         meter: A progress meter.
 
     Raises:
+        InputError: No family is named.
         UnknownNameError: No such family, control or rescaling.
         CapabilityError: The model cannot give what a rescaling needs.
     """
@@ -198,6 +199,8 @@ def run(
 def _theories(
     families: Sequence[str], controls: Sequence[str], seed: int
 ) -> dict[tuple[str, str], Theory]:
+    if not families:
+        raise InputError(f"name at least one family of {list(FAMILIES)}, got none")
     for control in controls:
         if control not in CONTROLS:
             raise UnknownNameError.among("control", control, CONTROLS)

@@ -13,7 +13,7 @@ from likely.logic.batches import Bound, shapes
 from likely.logic.formula import Formula
 from likely.logic.nulls import permutation_null
 from likely.logic.parser import parse_quietly
-from likely.logic.results import Evaluation
+from likely.logic.results import Evaluation, ItemScore
 from likely.stats.bootstrap import cluster_bootstrap
 
 COLUMNS = (
@@ -205,42 +205,23 @@ class ClaimNull:
 def claim_nulls(evaluation: Evaluation, *, n_permutations: int, seed: int) -> tuple[ClaimNull, ...]:
     """Return how far each claim's mean satisfaction is above that of shuffled events.
 
-    Items of one pack and shape are shuffled among one another; packs are independent, so that their
-    means add and so do their variances. Claims that are no plain formulas are left out.
+    Events change rows among rows that are read in the same packs and give the same shape, and they
+    do so in the same order in each pack: a row's packs resemble one another and are no independent
+    evidence. Groups of other rows are independent, so that their variances add. Claims that are no
+    plain formulas are left out.
 
     Args:
         evaluation: Of one theory.
         n_permutations: Of each group.
         seed: Of the streams.
     """
-    groups: dict[tuple[str, str], list[_Group]] = {}
+    claims: dict[tuple[str, str], list[_Group]] = {}
     for group in _groups(evaluation):
-        groups.setdefault((group.claim, group.rescaling), []).append(group)
-    nulls = []
-    for (claim, label), members in groups.items():
-        n_items = sum(len(group.log_odds) for group in members)
-        gap = variance = 0.0
-        chances: dict[str, float] = {}
-        for group in members:
-            null = permutation_null(
-                group.formula, group.log_odds, n_permutations=n_permutations, seed=seed
-            )
-            weight = len(group.log_odds) / n_items
-            gap += weight * (null.observed - null.mean)
-            if null.z_score is not None:
-                variance += (weight * null.sd) ** 2
-                chances |= dict(zip(group.items, null.item_means.tolist(), strict=True))
-        z = gap / math.sqrt(variance) if variance > 0.0 else None
-        nulls.append(ClaimNull(claim=claim, rescaling=label, z_score=z, chances=chances))
-    return tuple(nulls)
-
-
-def null_scores(
-    evaluation: Evaluation, *, n_permutations: int, seed: int
-) -> dict[tuple[str, str], float | None]:
-    """Return the z-scores of `claim_nulls` by claim and rescaling."""
-    nulls = claim_nulls(evaluation, n_permutations=n_permutations, seed=seed)
-    return {(null.claim, null.rescaling): null.z_score for null in nulls}
+        claims.setdefault((group.claim, group.rescaling), []).append(group)
+    return tuple(
+        _claim_null(claim, label, groups, n_permutations=n_permutations, seed=seed)
+        for (claim, label), groups in claims.items()
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,37 +230,71 @@ class _Group:
 
     claim: str
     rescaling: str
-    items: tuple[str, ...]
+    items: tuple[ItemScore, ...]
     formula: Formula
     log_odds: Float[np.ndarray, "N n"]
 
 
+def _claim_null(
+    claim: str, label: str, groups: Sequence[_Group], *, n_permutations: int, seed: int
+) -> ClaimNull:
+    n_items = sum(len(group.items) for group in groups)
+    gap = 0.0
+    drawn: dict[tuple[object, ...], Float[np.ndarray, " P"]] = {}
+    chances: dict[str, float] = {}
+    for group in groups:
+        null = permutation_null(
+            group.formula, group.log_odds, n_permutations=n_permutations, seed=seed
+        )
+        weight = len(group.items) / n_items
+        gap += weight * (null.observed - null.mean)
+        if null.z_score is not None:
+            # One formula over equally many rows is permuted in the same orders: packs go together.
+            packs = (tuple(item.row for item in group.items), group.formula)
+            drawn[packs] = drawn.get(packs, 0.0) + weight * null.means
+            own = zip(group.items, null.item_means.tolist(), strict=True)
+            chances |= {item.id: mean for item, mean in own}
+    variance = sum(float(means.var()) for means in drawn.values())
+    z = gap / math.sqrt(variance) if variance > 0.0 else None
+    return ClaimNull(claim=claim, rescaling=label, z_score=z, chances=chances)
+
+
 def _groups(evaluation: Evaluation) -> Iterator[_Group]:
-    plain = [item for item in evaluation.items if item.info is not None]
-    cells = {key: i for i, key in enumerate(dict.fromkeys((i.claim, i.pack) for i in plain))}
-    for claim, pack in cells:
-        items = [item for item in plain if (item.claim, item.pack) == (claim, pack)]
-        for label in evaluation.rescalings:
-            told = [item for item in items if label in item.readings]
-            rows = [
-                [evaluation.events[item.instance][key].log_odds[label] for key in item.events]
-                for item in told
-            ]
-            bound = [
-                Bound(
-                    formula=parse_quietly(item.formula),
-                    columns={key: at for at, key in enumerate(item.events)},
+    told: dict[tuple[str, str], list[ItemScore]] = {}
+    for item in evaluation.items:
+        if item.info is not None:
+            for label in item.readings:
+                told.setdefault((item.claim, label), []).append(item)
+    for (claim, label), items in told.items():
+        packs: dict[str | None, tuple[str, ...]] = {}
+        for item in items:
+            packs[item.row] = (*packs.get(item.row, ()), item.pack)
+        cells: dict[tuple[str, tuple[str, ...]], list[ItemScore]] = {}
+        for item in items:
+            cells.setdefault((item.pack, packs[item.row]), []).append(item)
+        for cell in cells.values():
+            for members, formula, table in _shapes(evaluation, cell, label):
+                yield _Group(
+                    claim=claim, rescaling=label, items=members, formula=formula, log_odds=table
                 )
-                for item in told
-            ]
-            for shape in shapes(bound):
-                table = [
-                    [rows[member][at] for at in columns]
-                    for member, columns in zip(shape.members, shape.columns, strict=True)
-                ]
-                if shape.names:
-                    yield _Group(
-                        claim=claim, rescaling=label, formula=shape.formula,
-                        items=tuple(told[member].id for member in shape.members),
-                        log_odds=np.array(table),
-                    )  # fmt: skip
+
+
+def _shapes(
+    evaluation: Evaluation, items: Sequence[ItemScore], label: str
+) -> Iterator[tuple[tuple[ItemScore, ...], Formula, Float[np.ndarray, "N n"]]]:
+    """Yield the items of each shape, the shape, and the log-odds of their events."""
+    bound = [
+        Bound(
+            formula=parse_quietly(item.formula),
+            columns={key: at for at, key in enumerate(item.events)},
+        )
+        for item in items
+    ]
+    for shape in shapes(bound):
+        members = [items[member] for member in shape.members]
+        table = [
+            [evaluation.events[i.instance][i.events[at]].log_odds[label] for at in columns]
+            for i, columns in zip(members, shape.columns, strict=True)
+        ]
+        if shape.names:
+            yield tuple(members), shape.formula, np.array(table)
