@@ -144,3 +144,13 @@ def test_many_events_are_shuffled_in_batches():
         count_of(*map(var, names), low=20, high=30), rows, role=names[:25], n_permutations=3
     )
     assert 0.0 < null.mean < 1.0
+
+
+def test_equal_formulas_and_seeds_are_permuted_in_the_same_orders():
+    rows = logit(generator(2, "orders").uniform(0.1, 0.9, (9, 2)))
+    null = permutation_null("a <-> b", rows, n_permutations=40)
+    assert null.means.shape == (40,)
+    assert (null.means.mean(), null.means.std()) == (null.mean, null.sd)
+    # an iff is the same of the negations: with the same orders it is so draw by draw
+    mirrored = permutation_null("a <-> b", -rows, n_permutations=40)
+    assert mirrored.means == pytest.approx(null.means)
