@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from likely.core.streams import generator as generator
     from likely.core.text.chat import chat as chat
     from likely.core.text.surfaces import surfaces as surfaces
+    from likely.errors import BudgetError as BudgetError
     from likely.errors import CapabilityError as CapabilityError
     from likely.errors import ContractError as ContractError
+    from likely.errors import InconsistentTheory as InconsistentTheory
     from likely.errors import InputError as InputError
     from likely.errors import LikelyError as LikelyError
     from likely.errors import LikelyWarning as LikelyWarning
@@ -66,8 +68,10 @@ _HOMES = {
     "likely.core.text.chat": ["chat"],
     "likely.core.text.surfaces": ["surfaces"],
     "likely.errors": [
+        "BudgetError",
         "CapabilityError",
         "ContractError",
+        "InconsistentTheory",
         "InputError",
         "LikelyError",
         "LikelyWarning",

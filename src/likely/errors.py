@@ -53,7 +53,7 @@ class InconsistentTheory(InputError):  # noqa: N818 - the public name says what 
 
     Attributes:
         clash: Texts of parts (rules, evidence, certain events) that no assignment satisfies
-            together, while every smaller choice of them is satisfiable.
+            together: as few as there are, unless the message says otherwise.
     """
 
     def __init__(self, message: str, *, clash: Sequence[str] = ()) -> None:

@@ -248,6 +248,9 @@ def test_certain_events_and_constant_formulas():
     assert satisfaction(TRUE) == 1.0
     assert satisfaction("a & !a", {"a": 0.5}) == 0.0
     assert log_satisfaction(FALSE) == -math.inf
+    assert marginals(TRUE) == sensitivities(TRUE) == {}
+    assert pair_marginals(TRUE).matrix.shape == (0, 0)
+    assert count_models(TRUE) == 1
     assert marginals("a | b", {"a": 0, "b": 1}) == {"a": 0.0, "b": 1.0}
     assert conditional("b", "a | b", {"a": 0.0, "b": 1e-300}) == pytest.approx(1.0)
 

@@ -101,5 +101,9 @@ def test_a_nearly_impossible_violation_keeps_its_digits():
 def test_the_most_probable_model_of_what_cannot_hold_is_an_error():
     with pytest.raises(InconsistentTheory, match=r"P\(a\) = 0"):
         most_probable("a & b", {"a": 0.0, "b": 0.5})
+    with pytest.raises(InconsistentTheory, match="'a', '!a'"):
+        most_probable("a & !a", {"a": 0.5})
+    with pytest.raises(InconsistentTheory, match="'false'"):
+        most_probable("false")
     assert most_probable("true").log_prob == 0.0
     assert math.isclose(most_probable("a", {"a": 0.25}).prob, 0.25)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from likely.logic.dependence import frechet as frechet
     from likely.logic.evaluation import evaluate as evaluate
     from likely.logic.evaluation import evaluate_all as evaluate_all
+    from likely.logic.event_odds import event_log_odds as event_log_odds
     from likely.logic.events import RESCALINGS as RESCALINGS
     from likely.logic.events import Event as Event
     from likely.logic.events import rescaling as rescaling
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from likely.logic.information import Informativeness as Informativeness
     from likely.logic.information import informativeness as informativeness
     from likely.logic.information import scores as scores
+    from likely.logic.learning import ConstraintLoss as ConstraintLoss
+    from likely.logic.learning import kl_anchor as kl_anchor
+    from likely.logic.learning import preference_loss as preference_loss
     from likely.logic.nulls import base_rate_log_prob as base_rate_log_prob
     from likely.logic.nulls import permutation_null as permutation_null
     from likely.logic.parser import parse as parse
@@ -69,11 +73,13 @@ _HOMES = {
     "circuits.nnf": ["read_nnf"],
     "circuits.sampling": ["estimate_log_prob"],
     "evaluation": ["evaluate", "evaluate_all"],
+    "event_odds": ["event_log_odds"],
     "events": ["Event", "RESCALINGS", "rescaling", "score_events"],
     "explanations": ["blame", "implication", "repair"],
     "formula": ["Formula", "all_equal", "count_of", "holds", "var", "variables"],
     "dependence": ["frechet"],
     "information": ["Informativeness", "informativeness", "scores"],
+    "learning": ["ConstraintLoss", "kl_anchor", "preference_loss"],
     "nulls": ["base_rate_log_prob", "permutation_null"],
     "parser": ["parse"],
     "queries": [

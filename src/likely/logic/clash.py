@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from likely.errors import InconsistentTheory, NumericalError
+from likely.errors import BudgetError, InconsistentTheory, NumericalError
 from likely.logic.circuits.compile import compile
 from likely.logic.formula import TRUE, Formula, holds, variables, walk
 
@@ -156,12 +156,15 @@ def check_possible(
     }
     everything = {**parts, **certain}
     texts = list(everything)
-    clash = tuple(texts[i] for i in smallest_clash(list(everything.values())))
+    try:
+        clash = tuple(texts[i] for i in smallest_clash(list(everything.values())))
+        lead = "these clash" if len(clash) > 1 else "this cannot hold"
+    except BudgetError:  # fewer rules may need a larger circuit than all of them
+        clash, lead = tuple(texts), "too large to narrow down, but somewhere here is a clash"
     if not clash:
         raise NumericalError(f"{what} can hold but came out with probability 0; report this")
     raise InconsistentTheory(
-        f"{what} has probability 0, so nothing can be asked given it: "
-        f"{'these clash: ' if len(clash) > 1 else 'this cannot hold: '}"
+        f"{what} has probability 0, so nothing can be asked given it: {lead}: "
         f"{', '.join(repr(text) for text in clash)}; drop or weaken one",
         clash=clash,
     )

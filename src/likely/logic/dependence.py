@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from scipy.optimize import linprog
 
 from likely.errors import InputError, NumericalError
-from likely.logic.circuits.truth import truth
+from likely.logic.circuits.truth import truth_of_rows
 from likely.logic.formula import Formula, variables
 from likely.logic.odds import Numbers, ground, read_odds
 
@@ -37,13 +37,14 @@ class FrechetBounds:
         """How much the dependence of the events can matter."""
         return self.high - self.low
 
-    def position(self, prob: float, *, tolerance: float = 1e-9) -> float | None:
+    def position(self, prob: float, *, tolerance: float = 1e-7) -> float | None:
         """Return where a probability lies between the bounds: 0 at the low one, 1 at the high one.
 
         Args:
             prob: Of the formula.
-            tolerance: Bounds as near as this are one (and the program that finds them is no more
-                exact): the marginals then fix the probability, and there is no position.
+            tolerance: Bounds as near as this are one: the marginals then fix the probability, and
+                there is no position. The solver of the linear program promises no more than the
+                default.
 
         Returns:
             A number in [0, 1]; None in the degenerate case of equal bounds.
@@ -155,8 +156,7 @@ def _literal(formula: Formula, chances: Mapping[str, float]) -> float | None:
 def _linear_program(formula: Formula, chances: Mapping[str, float]) -> tuple[float, float]:
     names = list(chances)
     is_true = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names))) & 1 == 1
-    columns = {name: is_true[:, i] for i, name in enumerate(names)}
-    where = truth(formula, columns, one=np.ones(len(is_true), dtype=np.bool_))
+    where = truth_of_rows(formula, is_true, names=names)
     marginals = np.array([1.0, *chances.values()])
     low = _extreme(where, is_true, marginals)
     high = 1.0 - _extreme(~where, is_true, marginals)
@@ -172,5 +172,5 @@ def _extreme(
     found = linprog(where.astype(np.float64), A_eq=rows, b_eq=marginals, method="highs")
     if found.status != 0:
         raise NumericalError(f"the linear program of the Fréchet bounds failed: {found.message}")
-    # The solver meets its constraints to about 1e-9, so an end of [0, 1] may be overstepped.
+    # The solver meets its constraints to 1e-7 at worst, so an end of [0, 1] may be overstepped.
     return float(min(max(found.fun, 0.0), 1.0))

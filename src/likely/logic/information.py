@@ -115,8 +115,8 @@ def informativeness(formula: Formula | str) -> Informativeness:
         n_variables=len(support),
         share_true={name: true_counts[name] / count for name in support},
         gradient_norm_squared=math.fsum(lean * lean for lean in leans.values()) / 4.0,
-        log_chance=-bits * LN2,
-        log_chance_broken=-_surprisal_bits(2**n - count, n) * LN2,
+        log_chance=0.0 - bits * LN2,
+        log_chance_broken=0.0 - _surprisal_bits(2**n - count, n) * LN2,
     )
 
 
@@ -194,6 +194,8 @@ def _flip_breaks_a_model(circuit: Circuit, names: Sequence[str]) -> set[str]:
     columns = torch.tensor([circuit.names.index(name) for name in names])
     breaks = torch.zeros(len(names), dtype=torch.bool)
     for model in models:
+        if bool(breaks.all()):
+            break
         rows = torch.where(model, math.inf, -math.inf).to(torch.float64).repeat(len(names), 1)
         rows[torch.arange(len(names)), columns] *= -1.0
         breaks |= circuit.log_prob(rows) == -math.inf

@@ -12,14 +12,13 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import logsigmoid
 
 from likely.core.streams import generator
 from likely.errors import InputError, ShapeError
 from likely.logic.circuits.circuit import Circuit
 from likely.logic.circuits.compile import compile
 from likely.logic.formula import Formula
-from likely.logic.odds import batches, ground, log_probability
+from likely.logic.odds import batches, ground, log_probability, log_sides
 
 Statistic = Literal["prob", "log_prob"]
 
@@ -50,8 +49,8 @@ def base_rate_log_prob(
     0.5
     """
     circuit, rows = _bind(formula, log_odds, names)
-    log_rate = torch.logsumexp(logsigmoid(rows), 0) - np.log(len(rows))
-    log_rest = torch.logsumexp(logsigmoid(-rows), 0) - np.log(len(rows))
+    # The number of items cancels in the log-odds of the mean.
+    log_rate, log_rest = (torch.logsumexp(side, 0) for side in log_sides(rows))
     value = float(circuit.log_prob((log_rate - log_rest)[None])[0])
     return log_probability(value, what=f"{str(formula)!r} at base rates")
 
@@ -201,11 +200,9 @@ def _role_columns(circuit: Circuit, role: Sequence[str]) -> list[list[int]]:
 def _statistic(
     circuit: Circuit, rows: Float[Tensor, "N n"], statistic: Statistic
 ) -> Float[np.ndarray, " N"]:
-    log_probs = np.empty(len(rows))
-    for part in batches(len(rows), width=rows.shape[1]):
-        log_probs[part] = circuit.log_prob(rows[part]).numpy()
+    log_probs = np.asarray(circuit.log_prob(rows).numpy())
     if statistic == "prob":
-        return np.exp(log_probs)
+        return np.asarray(np.exp(log_probs))
     if np.isneginf(log_probs).any():
         raise InputError(
             f"an item has probability 0 for {str(circuit.formula)!r}, so the mean of the "

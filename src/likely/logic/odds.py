@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import logsigmoid
 
 from likely.core.logspace import check_log_probs
 from likely.errors import InputError
@@ -96,8 +95,21 @@ def literal_weights(
     circuit: Circuit, odds: Mapping[str, float]
 ) -> tuple[Float[Tensor, "1 n"], Float[Tensor, "1 n"]]:
     """Return the log-probabilities of a circuit's events and of their negations, in nats."""
-    row = odds_row(circuit, odds)
-    return logsigmoid(row), logsigmoid(-row)
+    return log_sides(odds_row(circuit, odds))
+
+
+def log_sides(
+    log_odds: Float[Tensor, "*rows n"],
+) -> tuple[Float[Tensor, "*rows n"], Float[Tensor, "*rows n"]]:
+    """Return the log-probabilities of events and of their negations, in nats.
+
+    By numpy: on small tensors torch's own function spends milliseconds on starting threads.
+    """
+    values = log_odds.numpy()
+    return (
+        torch.from_numpy(-np.logaddexp(0.0, -values)),
+        torch.from_numpy(-np.logaddexp(0.0, values)),
+    )
 
 
 def log_prob_of(formula: Formula, odds: Mapping[str, float]) -> float:

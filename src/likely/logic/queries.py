@@ -14,7 +14,6 @@ import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import logsigmoid
 
 from likely.logic.circuits.circuit import Circuit
 from likely.logic.circuits.compile import compile
@@ -24,6 +23,7 @@ from likely.logic.odds import (
     Numbers,
     batches,
     ground,
+    literal_weights,
     log_prob_of,
     log_probability,
     odds_row,
@@ -46,6 +46,7 @@ def satisfaction(
 
     Raises:
         InputError: The formula cannot be read, or an event has no or no valid probability.
+        BudgetError: The formula is too large to compile; so for every query.
 
     Sources:
         Xu, Zhang, Friedman, Liang and Van den Broeck (2018), "A semantic loss function for deep
@@ -120,9 +121,10 @@ def marginals(
     total = _possible_log_prob(formula, odds)
     circuit = compile(formula)
     if_true, _ = _given_each_event(circuit, odds_row(circuit, odds))
-    log_posterior = logsigmoid(odds_row(circuit, odds)[0]) + if_true - total
+    log_prior, _ = literal_weights(circuit, odds)
+    log_posterior = log_prior[0] + if_true - total
     return {
-        name: math.exp(log_probability(value, what=f"{name!r} given {str(formula)!r}"))
+        name: math.exp(log_probability(value, what=f"{name!r} given the formula"))
         for name, value in zip(circuit.names, log_posterior.tolist(), strict=True)
     }
 
@@ -197,7 +199,7 @@ def pair_marginals(
     circuit = compile(formula)
     row = odds_row(circuit, odds)
     first, second = np.triu_indices(len(circuit.names))
-    log_prior = logsigmoid(row[0]).numpy()
+    log_prior = literal_weights(circuit, odds)[0][0].numpy()
     log_joint = np.empty(len(first))
     for part in batches(len(first), width=len(circuit.names)):
         i, j = torch.from_numpy(first[part]), torch.from_numpy(second[part])

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import logsigmoid
 
 from likely.errors import InputError
 from likely.logic.circuits.circuit import Circuit
 from likely.logic.circuits.compile import compile
 from likely.logic.clash import check_possible, conjunction, conjuncts
 from likely.logic.formula import TRUE, Formula, variables
-from likely.logic.odds import Numbers, batches, ground, log_probability, read_odds
+from likely.logic.odds import Numbers, batches, ground, log_probability, log_sides, read_odds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,13 +151,10 @@ class Weighted:
         return compile(whole, names=(*odds, *switches))
 
     def _weights(self, circuit: Circuit, odds: Mapping[str, float]) -> tuple[Tensor, Tensor]:
-        row = torch.tensor([list(odds.values())], dtype=torch.float64)
-        pos, neg = [logsigmoid(row)], [logsigmoid(-row)]
-        for name in circuit.names[len(odds) :]:
-            log_true, log_false = self._switch_weights(name)
-            pos.append(torch.tensor([[log_true]], dtype=torch.float64))
-            neg.append(torch.tensor([[log_false]], dtype=torch.float64))
-        return torch.cat(pos, 1), torch.cat(neg, 1)
+        switches = [self._switch_weights(name) for name in circuit.names[len(odds) :]]
+        pos, neg = log_sides(torch.tensor(list(odds.values()), dtype=torch.float64))
+        true, false = torch.tensor(switches, dtype=torch.float64).reshape(-1, 2).T
+        return torch.cat([pos, true])[None], torch.cat([neg, false])[None]
 
     def _switch_weights(self, name: str) -> tuple[float, float]:
         kind, _, place = name.partition("#")

@@ -22,7 +22,7 @@ _CELLS = 2**24
 
 def cluster_bootstrap(
     values: Float[np.ndarray, " N"],
-    clusters: Sequence[str] | Int[np.ndarray, " N"],
+    clusters: Sequence[str | int] | Int[np.ndarray, " N"],
     *,
     denominators: Float[np.ndarray, " N"] | None = None,
     statistic: Literal["mean"] | Statistic = "mean",

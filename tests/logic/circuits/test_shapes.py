@@ -80,8 +80,8 @@ def test_simplifying_twice_keeps_the_truth_table_and_the_variables_of_once(seed)
 )
 @pytest.mark.filterwarnings("ignore::likely.errors.LikelyWarning")
 def test_simple_forms(text, simple):
-    assert shape(simplify(parse.parse(text))) == shape(simplify(parse.parse(simple)))
-    assert len(list(walk(simplify(parse.parse(text))))) == len(list(walk(parse.parse(simple))))
+    assert shape(simplify(parse(text))) == shape(simplify(parse(simple)))
+    assert len(list(walk(simplify(parse(text))))) == len(list(walk(parse(simple))))
 
 
 @given(seeds)
@@ -96,7 +96,7 @@ def test_conjuncts_share_no_variable_and_together_are_the_formula(seed):
 
 
 def test_conjuncts_are_joined_over_a_chain_of_shared_variables():
-    parts = conjuncts(parse.parse("(a | b) & (c | d) & (e | f) & (b | c)"))
+    parts = conjuncts(parse("(a | b) & (c | d) & (e | f) & (b | c)"))
     assert [variables(part) for part in parts] == [("a", "b", "c", "d"), ("e", "f")]
 
 
@@ -117,14 +117,14 @@ def test_conjuncts_are_joined_over_a_chain_of_shared_variables():
     ],
 )
 def test_shapes_of_literals_are_recognised_up_to_signs(text, op, signs, counts):
-    found = literal_shape(simplify(parse.parse(text)))
+    found = literal_shape(simplify(parse(text)))
     assert (found.op, found.signs) == (op, signs)
     assert counts is None or (found.low, found.high) == counts
 
 
 @pytest.mark.parametrize("text", ["exactly_one(a, a, b)", "a & (b | c)", "!exactly_one(a, b, c)"])
 def test_other_shapes_are_not_taken_for_closed_forms(text):
-    assert literal_shape(simplify(parse.parse(text))) is None
+    assert literal_shape(simplify(parse(text))) is None
 
 
 def test_constants_are_no_shape_of_literals():
@@ -141,5 +141,5 @@ def test_a_shape_is_blind_to_names_and_to_nothing_else(seed):
 
 
 def test_shapes_tell_apart_which_variables_are_the_same():
-    assert shape(parse.parse("a & b & a")) != shape(parse.parse("a & b & b"))
-    assert shape(parse.parse("atleast(1, a, b)")) != shape(parse.parse("atleast(2, a, b)"))
+    assert shape(parse("a & b & a")) != shape(parse("a & b & b"))
+    assert shape(parse("atleast(1, a, b)")) != shape(parse("atleast(2, a, b)"))
