@@ -139,7 +139,7 @@ def _bits(infos: Sequence[Informativeness], name: str) -> str:
     return _range([float(getattr(info, name)) for info in infos])
 
 
-def _range(values: Sequence[float]) -> str:
+def _range(values: Sequence[int] | Sequence[float]) -> str:
     """Return the least and the largest of some numbers, or the one that all of them are."""
     shown = [str(x) if isinstance(x, int) else f"{x:.2f}" for x in sorted(values)]
     if not shown:

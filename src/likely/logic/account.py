@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from likely.core.jsonio import dumps
-from likely.errors import InputError
+from likely.errors import InconsistentTheory, InputError
 from likely.logic.dependence import MAX_EVENTS, FrechetBounds, frechet
 from likely.logic.explanations import Repair, repair
-from likely.logic.formula import variables
+from likely.logic.formula import Formula, variables
 from likely.logic.parser import parse_quietly
 from likely.logic.results import Evaluation, EventReading, ItemScore
 from likely.logic.worlds import World, violations
@@ -26,7 +26,8 @@ class Account:
         rescaling: Label.
         events: Its events by key.
         worst: The most probable assignments that break the claim, likeliest first.
-        mending: The cheapest change of mind that keeps it.
+        mending: The cheapest change of mind that keeps it; None where events of probability 0 or 1
+            leave none.
         bounds: What the events' probabilities alone say, whatever their dependence; None beyond
             `MAX_EVENTS` events.
     """
@@ -35,7 +36,7 @@ class Account:
     rescaling: str
     events: dict[str, EventReading]
     worst: tuple[World, ...]
-    mending: Repair
+    mending: Repair | None
     bounds: FrechetBounds | None
 
     def summary(self) -> str:
@@ -75,7 +76,7 @@ class Account:
             "rescaling": self.rescaling,
             "events": {key: event.to_dict() for key, event in self.events.items()},
             "worst": [world.to_dict() for world in self.worst],
-            "mending": self.mending.to_dict(),
+            "mending": None if self.mending is None else self.mending.to_dict(),
             "bounds": None if self.bounds is None else self.bounds.to_dict(),
         }
 
@@ -111,6 +112,8 @@ class Account:
         return lines
 
     def _mending_line(self) -> str:
+        if self.mending is None:
+            return "there is none, since some events are impossible or certain"
         if not self.mending.flipped:
             return "none is needed: it holds when each event is decided by its likelier side"
         parts = [
@@ -151,7 +154,7 @@ def explain(
         rescaling=label,
         events=events,
         worst=violations(formula, log_odds=odds, k=k),
-        mending=repair(formula, log_odds=odds),
+        mending=_mending(formula, odds),
         bounds=frechet(formula, log_odds=odds) if len(variables(formula)) <= MAX_EVENTS else None,
     )
 
@@ -172,6 +175,13 @@ def worst_items(
     told = [item for item in evaluation.items if label in item.readings and not item.is_comparison]
     told.sort(key=lambda item: (item.readings[label].scores.log_ratio_bits, item.id))
     return tuple(told[:n])
+
+
+def _mending(formula: Formula, odds: dict[str, float]) -> Repair | None:
+    try:
+        return repair(formula, log_odds=odds)
+    except InconsistentTheory:
+        return None
 
 
 def _shown(log_prob: float) -> str:
