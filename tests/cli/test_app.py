@@ -64,6 +64,8 @@ def test_the_version_is_printed():
         ["next", "table:x", "--context", "A", "-k", "0"],
         ["next", "table:x", "--context", "A", "-k", "three"],
         ["next", "table:x", "--context", "A", "--seed", "1.5"],
+        ["logic", "table:x", "t.yaml", "--multi", "all"],
+        ["probct", "table:x", "--permutations", "1"],
     ],
 )
 def test_what_cannot_be_parsed_is_a_usage_error(args):
@@ -158,7 +160,7 @@ def test_a_quiet_run_with_a_file_says_nothing_on_stderr(tmp_path, table):
     assert json.loads(out.read_text())["command"] == "next"
 
 
-@pytest.mark.parametrize("name", ["score", "next", "surprisal", "self-check", "models", "report"])
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"pull"}))
 def test_an_output_that_cannot_be_written_is_told_before_the_work_starts(tmp_path, name):
     needs = {
         "score": ["table:x", "--context", "A", "--continuation", "B"],
@@ -166,6 +168,8 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work_starts(tmp_pat
         "surprisal": ["table:x", "--text", "A"],
         "self-check": ["table:x"],
         "report": ["table:x"],
+        "logic": ["table:x", "t.yaml"],
+        "probct": ["table:x"],
         "models": [],
     }
     suffix = "html" if name == "report" else "json"

@@ -1,11 +1,13 @@
-"""Two families of a few rows and a table that can read them, in the place of the real suite."""
+"""Four families of a few rows and a table that can read them, in the place of the real suite."""
 
 import json
 
 import likely
+from likely.cli import theories
 from likely.logic.probct import run as run_module
 from likely.logic.probct import suites
 from likely.logic.theory import Theory
+from likely.report import beliefs
 
 NEGATION = """
 name: negation
@@ -50,21 +52,51 @@ theories:
   one: "exactly_one(p, q)"
   some: "p | q"
 """
-FAMILIES = {"negation": NEGATION, "partition": PARTITION}
+EXCLUSIVITY = """
+name: exclusivity
+targets: [right, wrong]
+content: [right, wrong]
+rows:
+  - {id: x1, thing: coal, right: black, wrong: white}
+  - {id: x2, thing: snow, right: white, wrong: green}
+  - {id: x3, thing: grass, right: green, wrong: black}
+frames: {is: "{thing} is"}
+events:
+  g: {frame: is, answer: "{right}"}
+  u: {frame: is, answer: "{wrong}"}
+theories: {exactly: "exactly_one(g, u)", alone: "g & !u"}
+"""
+PARAPHRASE = """
+name: paraphrase
+targets: [answer]
+content: [answer]
+rows:
+  - {id: p1, place: Peru, answer: Lima}
+  - {id: p2, place: Cuba, answer: Havana}
+  - {id: p3, place: Japan, answer: Tokyo}
+frames: {one: "capital of {place} is", two: "seat of {place} is in"}
+events:
+  a1: {frame: one, answer: "{answer}"}
+  a2: {frame: two, answer: "{answer}"}
+theories: {same: "a1 <-> a2", known: "a1 & a2"}
+"""
+FAMILIES = {
+    "negation": NEGATION,
+    "exclusivity": EXCLUSIVITY,
+    "paraphrase": PARAPHRASE,
+    "partition": PARTITION,
+}
 
 
 def tokens():
-    """Return characters, and every word of the families with a space before it as one token."""
-    theories = [Theory.from_text(text) for text in FAMILIES.values()]
-    words = {
-        word
-        for theory in theories
-        for row in theory.rows
-        for column in row.columns.values()
-        for word in column.split()
-    }
+    """Return letters, and every word of the families by itself and with a space before it."""
+    families = [Theory.from_text(text) for text in FAMILIES.values()]
+    texts = [c for theory in families for row in theory.rows for c in row.columns.values()]
+    texts += [t for theory in families for pack in theory.packs for t in pack.frames.values()]
+    words = sorted({word for text in texts for word in text.split() if "{" not in word})
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ '.?,"
-    return [*letters, *(f" {word}" for word in sorted(words))]
+    longer = [word for word in words if len(word) > 1]
+    return [*letters, *longer, *(f" {word}" for word in words)]
 
 
 def probs(bias):
@@ -98,3 +130,6 @@ def put_in_place(monkeypatch):
     monkeypatch.setattr(suites, "FAMILIES", tuple(FAMILIES))
     monkeypatch.setattr(suites, "load_family", load_family)
     monkeypatch.setattr(run_module, "load_family", load_family)
+    monkeypatch.setattr(beliefs, "load_family", load_family)
+    monkeypatch.setattr(beliefs, "N_RESAMPLES", 100)
+    monkeypatch.setattr(theories, "load_family", load_family)

@@ -3,6 +3,7 @@ import shutil
 import pytest
 from playwright.sync_api import sync_playwright
 from report_models import HOSTILE, TopOnly, bigram_model, hostile_model
+from small_suite import model, put_in_place
 
 from likely import report
 from likely.report.passage import Passage, load_passage
@@ -44,12 +45,15 @@ def pages(tmp_path_factory):
     report.build(hostile_model(), sections=["card", "self-check", evil]).write(
         folder / "hostile.html"
     )
+    with pytest.MonkeyPatch.context() as patch:
+        put_in_place(patch)
+        report.build(model(), preset="full", sections=["logic"]).write(folder / "beliefs.html")
     return {path.stem: path.as_uri() for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-@pytest.mark.parametrize("kind", ["plain", "partial", "hostile"])
+@pytest.mark.parametrize("kind", ["plain", "partial", "hostile", "beliefs"])
 def test_page_is_quiet_and_fits(browser, pages, kind, width, scheme):
     context = browser.new_context(
         viewport={"width": width, "height": 844}, color_scheme=scheme, device_scale_factor=1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likely.core.jsonio import dumps
-from likely.errors import InputError
+from likely.errors import InconsistentTheory, InputError
 from likely.logic.clash import conjuncts
 from likely.logic.dependence import MAX_EVENTS, FrechetBounds, frechet
 from likely.logic.explanations import Repair, repair
@@ -30,7 +30,8 @@ class Account:
         events: Its events by key.
         worst: The most probable assignments that break the claim, given its evidence, likeliest
             first.
-        mending: The cheapest change of mind that keeps it.
+        mending: The cheapest change of mind that keeps it; None where events of probability 0 or 1
+            leave none.
         bounds: What the events' probabilities alone say, whatever their dependence; None beyond
             `MAX_EVENTS` events, with evidence, and for soft or noisy rules.
     """
@@ -39,7 +40,7 @@ class Account:
     rescaling: str
     events: dict[str, EventReading]
     worst: tuple[World, ...]
-    mending: Repair
+    mending: Repair | None
     bounds: FrechetBounds | None
 
     def summary(self) -> str:
@@ -79,7 +80,7 @@ class Account:
             "rescaling": self.rescaling,
             "events": {key: event.to_dict() for key, event in self.events.items()},
             "worst": [world.to_dict() for world in self.worst],
-            "mending": self.mending.to_dict(),
+            "mending": None if self.mending is None else self.mending.to_dict(),
             "bounds": None if self.bounds is None else self.bounds.to_dict(),
         }
 
@@ -118,6 +119,8 @@ class Account:
         return lines
 
     def _mending_line(self) -> str:
+        if self.mending is None:
+            return "there is none, since some events are impossible or certain"
         if not self.mending.flipped:
             return "none is needed: it holds when each event is decided by its likelier side"
         parts = [
@@ -164,7 +167,7 @@ def explain(
         rescaling=label,
         events=events,
         worst=_worst(formula, given, odds, k),
-        mending=repair(formula & given, log_odds=odds),
+        mending=_mending(formula & given, odds),
         bounds=frechet(formula, log_odds=odds) if is_plain else None,
     )
 
@@ -202,6 +205,13 @@ def worst_items(
     told = [item for item in evaluation.items if label in item.readings and not item.is_comparison]
     told.sort(key=lambda item: (item.readings[label].scores.log_ratio_bits, item.id))
     return tuple(told[:n])
+
+
+def _mending(formula: Formula, odds: dict[str, float]) -> Repair | None:
+    try:
+        return repair(formula, log_odds=odds)
+    except InconsistentTheory:
+        return None
 
 
 def _shown(log_prob: float) -> str:
