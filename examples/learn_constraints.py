@@ -126,11 +126,13 @@ def event_probs(model: TransformersModel, item: Instance) -> tuple[float, float]
 def negation(*, steps: int, device: str, anchors: Sequence[float]) -> dict[str, object]:
     """Return the scores of SmolLM2 on held-out rows before and after training."""
     suite = load_family("negation")
-    train, held_out = (instances(part) for part in split_rows(suite))
-    print(f"negation: {len(train)} items to train on, {len(held_out)} held out, split by row")
+    train, held_out = split_rows(suite)
+    items = {"train": instances(train), "held_out": instances(held_out)}
+    n_items = {side: len(part) for side, part in items.items()}
+    print(f"negation: {n_items} items, split by row")
     runs: dict[str, object] = {
         "suite": {"name": suite.name, "version": suite.version, "rows": len(suite.rows)},
-        "items": {"train": len(train), "held_out": len(held_out)},
+        "items": n_items,
     }
     for weight in anchors:
         torch.manual_seed(SEED)
@@ -148,7 +150,7 @@ def negation(*, steps: int, device: str, anchors: Sequence[float]) -> dict[str, 
         start = time.perf_counter()
         records = []
         rng = likely.generator(SEED, "negation")
-        for record in iter_training(model, train, config, anchor=anchor, rng=rng):
+        for record in iter_training(model, items["train"], config, anchor=anchor, rng=rng):
             records.append(record)
             if record.step % 20 == 0 or record.step == steps - 1:
                 kl = "" if record.divergence is None else f"  KL {record.divergence:.4f}"
@@ -167,8 +169,8 @@ def negation(*, steps: int, device: str, anchors: Sequence[float]) -> dict[str, 
 def report(
     title: str,
     model: TransformersModel,
-    train: Sequence[Instance],
-    held_out: Sequence[Instance],
+    train: Theory,
+    held_out: Theory,
 ) -> dict[str, object]:
     """Print and return the scores on both sides of the split, and perplexities."""
     from importlib import resources
@@ -186,8 +188,8 @@ def report(
     shown = ", ".join(f"{name} {value:.2f}" for name, value in perplexities.items())
     print(f"\n{title}\n  perplexity: {shown}")
     found: dict[str, object] = {"perplexity": perplexities}
-    for side, items in (("train", train), ("held_out", held_out)):
-        scores = claim_scores(model, items, CLAIMS, rescalings=RESCALINGS)
+    for side, theory in (("train", train), ("held_out", held_out)):
+        scores = claim_scores(model, theory, CLAIMS, rescalings=RESCALINGS)
         found[side] = [asdict(score) for score in scores]
         for rescaling in RESCALINGS:
             own = [score for score in scores if score.rescaling == rescaling]

@@ -150,7 +150,7 @@ def test_claims_that_no_item_has_are_refused(model):
 
 
 def test_items_that_lack_a_claim_are_left_out(model):
-    (score,) = claim_scores(model, instances(THEORY), ["fresh"], rescalings=["duel"])
+    (score,) = claim_scores(model, THEORY, ["fresh"], rescalings=["duel"])
     assert score.n_items == 1
 
 
@@ -174,7 +174,7 @@ def test_training_on_pure_consistency_warns(model):
 
 
 def test_scores_are_corrected_for_chance(model):
-    found = claim_scores(model, instances(THEORY), ["swap", "differ"])
+    found = claim_scores(model, THEORY, ["swap", "differ"])
     assert [(s.claim, s.rescaling) for s in found] == [
         ("swap", "duel"), ("swap", "minp"), ("differ", "duel"), ("differ", "minp"),
     ]  # fmt: skip

@@ -13,15 +13,15 @@ from torch import Tensor
 from likely.core.model import LanguageModel
 from likely.core.text.encode import encode_context
 from likely.errors import InputError, NumericalError
+from likely.logic.chance import corpus_score
+from likely.logic.evaluation import evaluate
 from likely.logic.event_odds import event_log_odds
 from likely.logic.events import Rescaling
-from likely.logic.events.scoring import score_events
 from likely.logic.instances import Instance
 from likely.logic.learning import ConstraintLoss, kl_anchor
+from likely.logic.results import ItemScore
 from likely.logic.theory import Claim, Theory
 from likely.models.transformers import TransformersModel
-
-_LOG_TWO = math.log(2.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +236,7 @@ def _shorten(weights: Sequence[torch.nn.Parameter], max_norm: float | None, *, s
 
 def claim_scores(
     model: LanguageModel,
-    items: Sequence[Instance],
+    theory: Theory,
     claims: Sequence[str],
     *,
     rescalings: Sequence[str | Rescaling] = ("duel", "minp"),
@@ -244,19 +244,28 @@ def claim_scores(
     """Return how well a model keeps each claim under each rescaling, over all items that have it.
 
     Raises:
-        InputError: No item has one of the claims.
-        NumericalError: A claim has probability 0 on some item.
+        UnknownNameError: The theory has no such claim.
     """
-    events = [event for item in items for event in item.events.values()]
-    scores = score_events(model, events, rescalings)
-    found = []
-    for claim in claims:
-        prepared = _prepare(items, [claim], warn=False)
-        for label, log_odds in scores.log_odds.items():
-            given = iter(log_odds.tolist())
-            odds = {item.id: {name: next(given) for name in item.events} for item in items}
-            found.append(_score(claim, label, prepared, odds))
-    return tuple(found)
+    wanted = tuple(theory.claim(name) for name in claims)
+    evaluation = evaluate(model, theory, rescaling=rescalings[0], also=rescalings[1:])
+    return tuple(
+        _score(claim.name, label, [item for item in evaluation.items if item.claim == claim.name])
+        for claim in wanted
+        for label in evaluation.rescalings
+    )
+
+
+def _score(claim: str, label: str, items: Sequence[ItemScore]) -> ClaimScore:
+    scores = [item.readings[label].scores for item in items]
+    return ClaimScore(
+        claim=claim,
+        rescaling=label,
+        n_items=len(items),
+        prob=math.fsum(score.prob for score in scores) / len(items),
+        chance_corrected=math.fsum(score.chance_corrected or 0.0 for score in scores) / len(items),
+        share=corpus_score(scores),
+        bits=math.fsum(score.bits for score in scores) / len(items),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,9 +274,7 @@ class _Prepared:
     loss: ConstraintLoss
 
 
-def _prepare(
-    items: Sequence[Instance], names: Sequence[str], *, warn: bool = True
-) -> list[_Prepared]:
+def _prepare(items: Sequence[Instance], names: Sequence[str]) -> list[_Prepared]:
     """Return the items that have all claims, each with its loss; equal claims share one."""
     losses: dict[tuple[Claim, ...], ConstraintLoss] = {}
     prepared = []
@@ -277,7 +284,7 @@ def _prepare(
             continue
         wanted = tuple(claims[name] for name in names)
         if wanted not in losses:
-            losses[wanted] = ConstraintLoss(wanted, reduction="none", warn=warn)
+            losses[wanted] = ConstraintLoss(wanted, reduction="none")
         prepared.append(_Prepared(item=item, loss=losses[wanted]))
     if not prepared:
         raise InputError(f"none of the {len(items)} items has the claims {list(names)}")
@@ -298,27 +305,3 @@ def _batch_loss(
     parts = torch.split(log_odds, [len(entry.loss.names) for entry in batch])
     losses = [entry.loss(part[None])[0] for entry, part in zip(batch, parts, strict=True)]
     return torch.stack(losses).mean(), log_odds
-
-
-def _score(
-    claim: str,
-    label: str,
-    prepared: Sequence[_Prepared],
-    odds: dict[str, dict[str, float]],
-) -> ClaimScore:
-    losses, chances = [], []
-    for entry in prepared:
-        row = [odds[entry.item.id][name] for name in entry.loss.names]
-        losses.append(float(entry.loss(torch.tensor([row], dtype=torch.float64))[0]))
-        chances.append(entry.loss.chance)
-    loss, chance = np.array(losses), np.array(chances)
-    corrected = (np.exp(-loss) - np.exp(-chance)) / -np.expm1(-chance)
-    return ClaimScore(
-        claim=claim,
-        rescaling=label,
-        n_items=len(prepared),
-        prob=float(np.exp(-loss).mean()),
-        chance_corrected=float(corrected.mean()),
-        share=float((chance - loss).sum() / chance.sum()),
-        bits=float(chance.mean()) / _LOG_TWO,
-    )
