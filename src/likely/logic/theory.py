@@ -191,7 +191,7 @@ class Theory:
         *,
         name: str,
         events: Mapping[str, Mapping[str, object]],
-        theories: Mapping[str, str],
+        theories: Mapping[str, str | Mapping[str, object]],
         frames: Mapping[str, str] | None = None,
         **more: object,
     ) -> "Theory":
@@ -201,7 +201,7 @@ class Theory:
             rows: Each with its ``id`` and columns.
             name: Of the theory.
             events: As in the file.
-            theories: Formulas by name.
+            theories: By name a formula, or as in the file its rules, evidence and ``where``.
             frames: Contexts with slots, by name.
             **more: Other keys of the file: ``packs``, ``queries``, ``targets``, ...
 
