@@ -9,7 +9,7 @@ from small_suite import FAMILIES, NEGATION, put_in_place, write_model
 
 import likely
 from likely import logic
-from likely.cli.logic import COLUMNS
+from likely.cli.evaluations import COLUMNS
 from likely.cli.theories import INFO_COLUMNS, PROBLEM_COLUMNS
 from likely.runs.store import read_rows
 

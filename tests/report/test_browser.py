@@ -40,13 +40,13 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     full = load_passage("full").text
     evil = ReadingSection(passage=Passage(text="".join(HOSTILE * 3), source=HOSTILE[0]))
-    report.build(bigram_model(full), preset="full").write(folder / "plain.html")
-    report.build(TopOnly(bigram_model(full), k=3)).write(folder / "partial.html")
     report.build(hostile_model(), sections=["card", "self-check", evil]).write(
         folder / "hostile.html"
     )
     with pytest.MonkeyPatch.context() as patch:
         put_in_place(patch)
+        report.build(bigram_model(full), preset="full").write(folder / "plain.html")
+        report.build(TopOnly(bigram_model(full), k=3)).write(folder / "partial.html")
         report.build(model(), preset="full", sections=["logic"]).write(folder / "beliefs.html")
     return {path.stem: path.as_uri() for path in folder.iterdir()}
 

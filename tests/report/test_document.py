@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from page_parts import Page
 from report_models import HOSTILE, bigram_model, coin, hostile_model
+from small_suite import put_in_place
 
 import likely
 from likely import report
@@ -35,8 +36,16 @@ class Extra:
         return Section(name=self.name, title=self.title, body=body, data=data, cost=cost)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_suite():
+    """Put a few rows in the place of ProbCT, whose grounding is slow under type checks."""
+    with pytest.MonkeyPatch.context() as patch:
+        put_in_place(patch)
+        yield
+
+
 @pytest.fixture(scope="module")
-def smoke():
+def smoke(small_suite):
     return report.build(bigram_model(load_passage("smoke").text), seed=3)
 
 

@@ -7,7 +7,6 @@ differences and trends are taken item by item, and their intervals are over rows
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -15,15 +14,12 @@ from jaxtyping import Float
 from scipy.stats import rankdata
 
 from likely.core.estimate import Estimate
-from likely.core.jsonio import number
 from likely.errors import InputError, UnknownNameError
 from likely.logic.probct.hypotheses import ACROSS_MODELS, ALIKE, Finding, Verdict
+from likely.logic.probct.pairing import NUMBERS, Cell, Side, iter_cells, paired
 from likely.logic.probct.run import NO_CONTROL, ProbCT
 from likely.logic.probct.tables import interval
 from likely.stats.bootstrap import cluster_bootstrap
-
-NUMBERS = ("prob", "chance_corrected", "log_ratio_bits", "null_prob")
-"""What a document tells of each item under each rescaling."""
 
 LEAST_AGREEING = 3
 """Under how many rescalings a trend must be below 0 to be called inverse scaling."""
@@ -122,9 +118,9 @@ def compare(
     Raises:
         InputError: No such document, another version of a family, or nothing in common.
     """
-    sides = _paired([_Side.read(ours), _Side.read(theirs)])
+    sides = paired([Side.read(ours), Side.read(theirs)])
     found = []
-    for cell in _cells(sides):
+    for cell in iter_cells(sides):
         one, other = cell.tops.T / cell.counts.sum()
         found.append(
             Difference(
@@ -282,10 +278,10 @@ def scaling(
             f"them different, all positive; got {list(parameters)!r}"
         )
     log_sizes = np.log10(sizes)
-    sides = _paired([_Side.read(item) for item in documents])
+    sides = paired([Side.read(item) for item in documents])
     trends = tuple(
         _trend(cell, log_sizes, n_resamples=n_resamples, seed=seed)
-        for cell in _cells(sides)
+        for cell in iter_cells(sides)
         if len(cell.rows) > 1
     )
     return Scaling(
@@ -297,9 +293,7 @@ def scaling(
     )
 
 
-def _trend(
-    cell: "_Cell", log_sizes: Float[np.ndarray, " M"], *, n_resamples: int, seed: int
-) -> Trend:
+def _trend(cell: Cell, log_sizes: Float[np.ndarray, " M"], *, n_resamples: int, seed: int) -> Trend:
     centred = log_sizes - log_sizes.mean()
     to_slope = centred / (centred @ centred)
     to_curvature = _square_weights(centred)
@@ -331,7 +325,7 @@ def _trend(
 
 
 def _corrected_slope(
-    cell: "_Cell", to_slope: Float[np.ndarray, " M"], *, n_resamples: int, seed: int
+    cell: Cell, to_slope: Float[np.ndarray, " M"], *, n_resamples: int, seed: int
 ) -> Estimate | None:
     """Return the slope of ``sum(P - chance) / sum(1 - chance)``, whose chance is the null's."""
     kept = np.asarray((cell.null_bottoms > 0.0).all(1))
@@ -401,162 +395,3 @@ def _verdict(name: str, estimate: Estimate) -> Verdict:
 
 def _or_none(estimate: Estimate | None) -> dict[str, object] | None:
     return None if estimate is None else estimate.to_dict()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Side:
-    """One document, read.
-
-    Attributes:
-        model: Name of the model.
-        rescalings: Labels, the headline first.
-        digests: By family.
-        table: One row an item and rescaling.
-    """
-
-    model: str
-    rescalings: tuple[str, ...]
-    digests: Mapping[str, str]
-    table: pd.DataFrame
-
-    @classmethod
-    def read(cls, given: Mapping[str, object]) -> "_Side":
-        """Return a document as a table.
-
-        Raises:
-            InputError: It is no result of ProbCT with its items.
-        """
-        try:
-            model = given["model"]
-            families = cast(Mapping[str, Mapping[str, object]], given["items"])
-            tables = [_table(str(family), part) for family, part in families.items()]
-            return cls(
-                model=str(model["name"]) if isinstance(model, Mapping) else str(model),
-                rescalings=tuple(cast(Sequence[str], given["rescalings"])),
-                digests=dict(cast(Mapping[str, str], given["digests"])),
-                table=pd.concat(tables, ignore_index=True),
-            )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                "this is no result of ProbCT with its items "
-                f"({type(error).__name__}: {error}); make one with: likely probct MODEL --out "
-                "FILE.json"
-            ) from None
-
-
-def _table(family: str, part: Mapping[str, object]) -> pd.DataFrame:
-    facts = {name: part[name] for name in ("id", "row", "claim", "is_comparison")}
-    readings = cast(Mapping[str, Mapping[str, Sequence[object]]], part["readings"])
-    tables = [
-        pd.DataFrame(
-            {
-                "family": family,
-                **facts,
-                "rescaling": label,
-                **{
-                    name: np.array([number(x) for x in columns[name]], dtype=np.float64)
-                    for name in NUMBERS
-                },
-            }
-        )
-        for label, columns in readings.items()
-    ]
-    return pd.concat(tables, ignore_index=True).dropna(subset="chance_corrected")
-
-
-def _paired(sides: Sequence[_Side]) -> list[_Side]:
-    """Return the sides with the rescalings that all have, after checking that the suite is one.
-
-    Raises:
-        InputError: A family of another version; no family or no rescaling in common.
-    """
-    first = sides[0]
-    for other in sides[1:]:
-        for family in first.digests.keys() & other.digests.keys():
-            if first.digests[family] != other.digests[family]:
-                raise InputError(
-                    f"the family {family!r} is of another version in the result of "
-                    f"{other.model!r} ({other.digests[family]}) than in that of {first.model!r} "
-                    f"({first.digests[family]}); run both with the same version of likely"
-                )
-    families = set.intersection(*(set(side.digests) for side in sides))
-    labels = [x for x in first.rescalings if all(x in side.rescalings for side in sides)]
-    for kind, shared, own in (
-        ("family", families, [sorted(side.digests) for side in sides]),
-        ("rescaling", labels, [list(side.rescalings) for side in sides]),
-    ):
-        if not shared:
-            raise InputError(f"the results have no {kind} in common: {own}")
-    return [
-        _Side(
-            model=side.model, rescalings=tuple(labels), digests=side.digests,
-            table=side.table[
-                side.table["family"].isin(families) & side.table["rescaling"].isin(labels)
-            ],
-        )
-        for side in sides
-    ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cell:
-    """The items of one claim, or family, under one rescaling, summed up by row.
-
-    Attributes:
-        family: Its name.
-        claim: Its name, or None.
-        rescaling: Its label.
-        rows: Names of the rows, the clusters.
-        counts: Items of each row, shape ``(G,)``.
-        tops: Sum of S over the items of each row, by model, shape ``(G, M)``.
-        null_tops: Sum of P less the null's chance, over items that have one.
-        null_bottoms: Sum of 1 less that chance; 0 where a row has no such item.
-    """
-
-    family: str
-    claim: str | None
-    rescaling: str
-    rows: tuple[str, ...]
-    counts: Float[np.ndarray, " G"]
-    tops: Float[np.ndarray, "G M"]
-    null_tops: Float[np.ndarray, "G M"]
-    null_bottoms: Float[np.ndarray, "G M"]
-
-
-def _cells(sides: Sequence[_Side]) -> Iterator[_Cell]:
-    """Yield whole families and their claims, with the items that all sides have."""
-    keys = ["family", "rescaling", "id"]
-    merged = sides[0].table
-    for i, side in enumerate(sides[1:], start=1):
-        merged = merged.merge(side.table[[*keys, *NUMBERS]], on=keys, suffixes=("", f"_{i}"))
-    for (family, label), whole in merged.groupby(["family", "rescaling"], sort=False):
-        laws = whole[~whole["is_comparison"].astype(bool)]
-        parts: list[tuple[str | None, pd.DataFrame]] = [(None, laws)] if len(laws) else []
-        parts += [(str(claim), part) for claim, part in whole.groupby("claim", sort=False)]
-        for claim, part in parts:
-            yield _cell(part, str(family), claim, str(label), len(sides))
-
-
-def _cell(part: pd.DataFrame, family: str, claim: str | None, label: str, n_sides: int) -> _Cell:
-    rows, members = np.unique(part["row"].to_numpy(dtype=str), return_inverse=True)
-
-    def by_row(values: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "G M"]:
-        return np.stack([np.bincount(members, x, len(rows)) for x in values.T], axis=1)
-
-    def of(name: str) -> Float[np.ndarray, "N M"]:
-        names = [name, *(f"{name}_{i}" for i in range(1, n_sides))]
-        return part[names].to_numpy(dtype=np.float64)
-
-    probs, chances = of("prob"), of("null_prob")
-    # Where shuffling leaves nothing to earn, or says nothing for some model, an item has no part.
-    told = (chances < 1.0).all(1, keepdims=True)
-    return _Cell(
-        family=family,
-        claim=claim,
-        rescaling=label,
-        rows=tuple(rows.tolist()),
-        counts=np.bincount(members, minlength=len(rows)).astype(np.float64),
-        tops=by_row(of("chance_corrected")),
-        null_tops=by_row(np.where(told, probs - chances, 0.0)),
-        null_bottoms=by_row(np.where(told, 1.0 - chances, 0.0)),
-    )
