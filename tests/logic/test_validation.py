@@ -45,3 +45,9 @@ def test_answers_of_the_same_tokens_are_an_error():
     text = GOOD.replace('g: {frame: pos, answer: "{good}"}', 'g: {frame: pos, answer: "Gin"}')
     found = problems(text, asked=model())
     assert any(level == "error" and "same tokens" in message for level, _, message in found)
+
+
+def test_a_rule_that_says_nothing_is_an_error_even_among_others():
+    text = GOOD.replace('Tp: "a & b"', 'Tp: {rules: {one: "a & b", two: "c | !c"}}')
+    found = problems(text)
+    assert any(level == "error" and "'two' of 'drinks/all/r1/Tp'" in m for level, _, m in found)

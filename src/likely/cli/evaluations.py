@@ -72,7 +72,8 @@ def evaluation_lines(
     beside = f", and beside it {', '.join(others)}" if others else ""
     lines = [
         show_model(model),
-        f"{theory.name}: {len(found.items)} items on {len(theory.rows)} "
+        f"{theory.name}: {len(found.items)} item{'s' if len(found.items) != 1 else ''} "
+        f"on {len(theory.rows)} "
         f"row{'s' if len(theory.rows) != 1 else ''}, under {headline}{beside}",
         "",
     ]

@@ -95,6 +95,10 @@ class Account:
         space = "" if event.context[-1:].isspace() or not event.context else " "
         return f"{event.context}{space}[{answer}]"
 
+    @property
+    def _width(self) -> int:
+        return max(len(key) for key in self.item.events)
+
     def _event_line(self, key: str) -> str:
         event = self.events[key]
         odds = event.log_odds[self.rescaling]
@@ -103,7 +107,7 @@ class Account:
         told -= {"closed_alone"}
         flags = f"  ({', '.join(sorted(told))})" if told else ""
         viable = _shown(float(-np.logaddexp(0.0, -odds)))
-        return f"{key:<6} {viable}  {self.sentence(key)}{flags}"
+        return f"{key:<{self._width}} {viable}  {self.sentence(key)}{flags}"
 
     def _worst_lines(self) -> list[str]:
         if not self.worst:
@@ -112,7 +116,7 @@ class Account:
         lines = [f"  most probable violation, probability {_shown(world.log_prob)}:"]
         for key, is_true in world.assignment.items():
             verdict = "counts as viable" if is_true else "does not"
-            lines.append(f"    {key:<6} {verdict}: {self.sentence(key)}")
+            lines.append(f"    {key:<{self._width}} {verdict}: {self.sentence(key)}")
         broken = [text for text in world.broken if text != self.item.formula]
         if broken:
             lines.append(f"    breaks {'; '.join(broken)}")

@@ -18,7 +18,7 @@ from likely.logic.batches import Bound, canonical, log_probs
 from likely.logic.chance import Scores
 from likely.logic.clash import conjunction
 from likely.logic.events import EventScores, Multi, Rescaling, score_events
-from likely.logic.formula import Formula, holds, variables
+from likely.logic.formula import TRUE, Formula, holds, variables
 from likely.logic.information import Informativeness, informativeness
 from likely.logic.instances import Instance, instances
 from likely.logic.queries import entails
@@ -270,14 +270,18 @@ def check_claim(instance: Instance, claim: Claim) -> Informativeness | None:
         _informed(joint & evidence)
     except InconsistentTheory as error:
         raise InconsistentTheory(f"{where} can never hold: {error}", clash=error.clash) from None
-    if not _is_product(claim):
-        return None
-    if entails(evidence, joint):
+    if _is_product(claim) and entails(evidence, joint):
         raise InputError(
             f"{where} always holds, {str(joint)!r}, so no score on it means anything; make it say "
             "something, or delete it"
         )
-    return _informed(joint) if claim.evidence is None else None
+    for rule in claim.rules:
+        if _shape_holds_always(canonical(rule.formula)[0]):
+            raise InputError(
+                f"the rule {rule.name!r} of {claim_id(instance, claim)!r} always holds, "
+                f"{str(rule.formula)!r}; make it say something, or delete it"
+            )
+    return _informed(joint) if _is_product(claim) and claim.evidence is None else None
 
 
 def _informed(formula: Formula) -> Informativeness:
@@ -293,6 +297,11 @@ def _informed(formula: Formula) -> Informativeness:
         return informativeness(formula)  # raises with the formula's own names
     own = dict(zip(variables(shape), names, strict=True))
     return replace(info, share_true={own[key]: x for key, x in info.share_true.items()})
+
+
+@lru_cache(maxsize=512)
+def _shape_holds_always(shape: Formula) -> bool:
+    return entails(TRUE, shape)
 
 
 @lru_cache(maxsize=512)
