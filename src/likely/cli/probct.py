@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from likely.logic.probct.comparison import Difference
+    from likely.logic.probct.diagnoses import Diagnosis
     from likely.logic.probct.hypotheses import Finding
     from likely.logic.probct.run import ProbCT
 
@@ -238,6 +239,10 @@ def _lines(model: LanguageModel, found: "ProbCT") -> list[str]:
         "",
         *_claims(found, frame, families),
         "",
+        *_orderings(found),
+        "",
+        *_implications(found),
+        "",
         *_hypotheses(found),
     ]
 
@@ -326,6 +331,49 @@ def _claims(found: "ProbCT", frame: "pd.DataFrame", families: Sequence[str]) -> 
         ),
         *([STARRED] if comparisons else []),
     ]
+
+
+def _orderings(found: "ProbCT") -> list[str]:
+    told = [d for d in found.diagnoses if d.kind == "ordering"]
+    rows = [
+        [d.family, d.name, str(d.n_items), "" if d.mean is None else f"{d.mean.value:.2f}",
+         show_span(d.mean)]
+        for d in told
+    ]  # fmt: skip
+    if not rows:
+        return []
+    columns = [
+        Column(title="ordering, by raw probability"),
+        Column(title=""),
+        Column(title="items", is_number=True),
+        Column(title="right", is_number=True),
+        Column(title="interval", is_number=True),
+    ]
+    return table(columns, rows)
+
+
+def _implications(found: "ProbCT") -> list[str]:
+    label = found.rescalings[0]
+    told = {(d.kind, d.family, d.name): d for d in found.diagnoses if d.rescaling == label}
+    rows = []
+    for kind, family, name in told:
+        if kind != "vacuity":
+            continue
+        broken, vacuous = told.get(("violation", family, name)), told[kind, family, name]
+        rows.append([family, name, _mean_of(broken), _mean_of(vacuous)])
+    if not rows:
+        return []
+    columns = [
+        Column(title=f"implication, under {label}"),
+        Column(title=""),
+        Column(title="broken where it applies", is_number=True),
+        Column(title="does not apply", is_number=True),
+    ]
+    return table(columns, rows)
+
+
+def _mean_of(diagnosis: "Diagnosis | None") -> str:
+    return "" if diagnosis is None or diagnosis.mean is None else f"{diagnosis.mean.value:.2f}"
 
 
 def _hypotheses(found: "ProbCT") -> list[str]:

@@ -13,7 +13,7 @@ from likely.core.engine import Meter, Store
 from likely.core.logspace import log1mexp
 from likely.core.model import LanguageModel, Settings
 from likely.core.text.encode import Bos
-from likely.errors import InconsistentTheory, InputError
+from likely.errors import BudgetError, InconsistentTheory, InputError
 from likely.logic.batches import Bound, canonical, log_probs
 from likely.logic.chance import Scores
 from likely.logic.clash import conjunction
@@ -270,6 +270,8 @@ def check_claim(instance: Instance, claim: Claim) -> Informativeness | None:
         _informed(joint & evidence)
     except InconsistentTheory as error:
         raise InconsistentTheory(f"{where} can never hold: {error}", clash=error.clash) from None
+    except BudgetError as error:
+        raise BudgetError(f"{where}: {error}") from None
     if _is_product(claim) and entails(evidence, joint):
         raise InputError(
             f"{where} always holds, {str(joint)!r}, so no score on it means anything; make it say "

@@ -15,6 +15,7 @@ from likely.errors import InputError, UnknownNameError
 from likely.logic.evaluation import ALSO, evaluate_all
 from likely.logic.events import Multi, Rescaling
 from likely.logic.probct.controls import CONTROLS
+from likely.logic.probct.diagnoses import Diagnosis, diagnoses, violation_patterns
 from likely.logic.probct.hypotheses import Evidence, Finding, findings
 from likely.logic.probct.suites import FAMILIES, load_family
 from likely.logic.probct.tables import Line, claim_nulls, item_table, lines
@@ -35,6 +36,8 @@ class ProbCT:
         evaluations: By family and control (``none`` for the suite itself).
         lines: A line for each family, control, claim and rescaling, and for whole families.
         findings: What the results say of each hypothesis.
+        diagnoses: Vacuity, orderings, bounds and CLOSE, controls apart.
+        patterns: By family and claim, the most probable violations and how often each is one.
         cost: Of the one pass over the model.
         chances: By item and rescaling, its mean probability when events change rows at random; only
             where that changes something.
@@ -46,6 +49,8 @@ class ProbCT:
     evaluations: Mapping[tuple[str, str], Evaluation]
     lines: tuple[Line, ...]
     findings: tuple[Finding, ...]
+    diagnoses: tuple[Diagnosis, ...]
+    patterns: Mapping[str, Mapping[str, Mapping[str, int]]]
     cost: Cost
     chances: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
@@ -109,6 +114,11 @@ class ProbCT:
             "n_items": self.n_items,
             "lines": [line.to_dict() for line in self.lines],
             "findings": [finding.to_dict() for finding in self.findings],
+            "diagnoses": [diagnosis.to_dict() for diagnosis in self.diagnoses],
+            "patterns": {
+                family: {claim: dict(counts) for claim, counts in claims.items()}
+                for family, claims in self.patterns.items()
+            },
             "cost": self.cost.to_dict(),
         }
 
@@ -172,9 +182,10 @@ def run(
     }
     table = _stack(evaluations)
     labels = done[0].rescalings
+    plain = {f: e for (f, control), e in evaluations.items() if control == NO_CONTROL}
     evidence = Evidence(
         table=table[table["control"] == NO_CONTROL],
-        evaluations={f: e for (f, control), e in evaluations.items() if control == NO_CONTROL},
+        evaluations=plain,
         rescalings=labels,
         n_resamples=n_resamples,
         seed=seed,
@@ -186,6 +197,8 @@ def run(
         evaluations=evaluations,
         lines=lines(table, z_scores, n_resamples=n_resamples, seed=seed),
         findings=findings(evidence),
+        diagnoses=diagnoses(plain, n_resamples=n_resamples, seed=seed),
+        patterns={family: violation_patterns(e) for family, e in plain.items()},
         cost=done[0].cost,
         chances={
             (item, null.rescaling): chance
