@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import likely
-from likely.errors import InconsistentTheory, InputError, UnknownNameError
+from likely.errors import BudgetError, InconsistentTheory, InputError, UnknownNameError
 from likely.logic.evaluation import evaluate, evaluate_all
 from likely.logic.formula import holds, variables
 from likely.logic.parser import parse
@@ -220,3 +220,12 @@ def test_results_go_to_frames_and_json(evaluation):
     assert '"drinks/all/r1/Tp"' in evaluation.to_json()
     with pytest.raises(UnknownNameError, match="no item named 'Tq'"):
         evaluation.item("Tq")
+
+
+def test_a_claim_that_is_too_large_to_compile_is_named(monkeypatch):
+    def too_large(formula):
+        raise BudgetError("it needs more than the nodes allowed")
+
+    monkeypatch.setattr("likely.logic.evaluation._informed", too_large)
+    with pytest.raises(BudgetError, match="'Tp' of 'drinks/all/r1': it needs more than"):
+        evaluate(model(), Theory.from_text(TEXT), rescaling="identity", also=[])
