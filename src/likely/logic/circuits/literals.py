@@ -37,10 +37,12 @@ def log1mexp(log_prob: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         log_prob: Nats, at most 0; ``-inf`` is allowed.
 
     Returns:
-        Nats; ``-inf`` where ``log_prob`` is 0.
+        Nats; ``-inf`` where ``log_prob`` is 0. Differentiable below 0.
+
+    Sources:
+        Maechler (2012), "Accurately computing log(1 - exp(-|a|))": the switch at log 2.
     """
-    return torch.where(
-        log_prob > _LOG_HALF,
-        torch.log(-torch.expm1(log_prob)),
-        torch.log1p(-torch.exp(log_prob)),
-    )
+    is_near = log_prob > _LOG_HALF
+    near = torch.where(is_near, log_prob, -1.0)  # the branch not taken must not spoil gradients
+    far = torch.where(is_near, -1.0, log_prob)
+    return torch.where(is_near, torch.log(-torch.expm1(near)), torch.log1p(-torch.exp(far)))

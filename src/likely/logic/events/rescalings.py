@@ -34,8 +34,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from likely.logic.circuits.literals import log1mexp
 from likely.logic.events.rescale import Rescaling, check_parameter, label
-from likely.logic.events.statistics import Statistics, log1mexp, log_sum, lose, soft_top, win
+from likely.logic.events.statistics import Statistics, log_sum, lose, soft_top, win
 
 
 def identity() -> Rescaling:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -49,20 +48,6 @@ def log_sum(log_weights: Float[Tensor, "*rows V"]) -> Float[Tensor, "*rows"]:
     """Return the log of the sum over the last axis; rows of ``-inf`` give ``-inf``, gradient 0."""
     top = _shift(log_weights)
     return _log(torch.exp(log_weights - top[..., None]).sum(dim=-1)) + top
-
-
-def log1mexp(log_prob: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
-    """Return ``log(1 - exp(log_prob))`` of log-probabilities below 0, without cancellation.
-
-    Sources:
-        Maechler (2012), "Accurately computing log(1 - exp(-|a|))": the switch at log 2.
-    """
-    is_near = log_prob > -np.log(2.0)
-    near = torch.where(is_near, log_prob, -1.0)  # the branch not taken must not spoil gradients
-    far = torch.where(is_near, -1.0, log_prob)
-    return torch.where(
-        is_near, torch.log(-torch.expm1(near)), torch.log1p(-torch.exp(far))
-    )  # fmt: skip
 
 
 def row_statistics(
