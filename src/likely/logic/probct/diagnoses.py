@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from likely.core.estimate import Estimate
-from likely.logic.batches import Bound, shapes
 from likely.logic.circuits.compile import compile
 from likely.logic.circuits.literals import log_literals
 from likely.logic.dependence import MAX_EVENTS, FrechetBounds, frechet
+from likely.logic.formula import variables
 from likely.logic.parser import parse_quietly
-from likely.logic.probct.tables import interval
+from likely.logic.probct.tables import interval, item_shapes
 from likely.logic.results import Evaluation, ItemScore
 
 Mean = Callable[[Sequence[float], Sequence[str]], Estimate | None]
@@ -169,33 +169,14 @@ def violation_patterns(
     """
     label = rescaling or evaluation.rescalings[0]
     items = [i for i in evaluation.items if i.info is not None and label in i.readings]
-    bound = [
-        Bound(
-            formula=~parse_quietly(item.formula),
-            columns={key: at for at, key in enumerate(item.events)},
-        )
-        for item in items
-    ]
     patterns: dict[str, Counter[str]] = {item.claim: Counter() for item in items}
-    for shape in shapes(bound):
-        members = [items[place] for place in shape.members]
-        rows = [
-            [_log_odds(evaluation, item, label, at) for at in columns]
-            for item, columns in zip(members, shape.columns.tolist(), strict=True)
-        ]
-        circuit = compile(shape.formula, names=shape.names)
-        weights = log_literals(torch.tensor(rows, dtype=torch.float64))
-        values, models = circuit.most_probable(*weights)
-        for item, columns, value, model in zip(
-            members, shape.columns.tolist(), values.tolist(), models.tolist(), strict=True
-        ):
+    for members, formula, log_odds in item_shapes(evaluation, items, label):
+        circuit = compile(~formula, names=variables(formula))
+        values, models = circuit.most_probable(*log_literals(torch.from_numpy(log_odds)))
+        for item, value, model in zip(members, values.tolist(), models.tolist(), strict=True):
             if value > -math.inf:
-                names = [item.events[at] for at in columns]
+                names = variables(parse_quietly(item.formula))
                 signs = zip(names, model, strict=True)
                 pattern = " & ".join(name if is_true else f"!{name}" for name, is_true in signs)
                 patterns[item.claim][pattern] += 1
     return {claim: dict(counts.most_common()) for claim, counts in patterns.items()}
-
-
-def _log_odds(evaluation: Evaluation, item: ItemScore, label: str, at: int) -> float:
-    return evaluation.events[item.instance][item.events[at]].log_odds[label]

@@ -273,16 +273,24 @@ def _groups(evaluation: Evaluation) -> Iterator[_Group]:
         for item in items:
             cells.setdefault((item.pack, packs[item.row]), []).append(item)
         for cell in cells.values():
-            for members, formula, table in _shapes(evaluation, cell, label):
+            for members, formula, table in item_shapes(evaluation, cell, label):
                 yield _Group(
                     claim=claim, rescaling=label, items=members, formula=formula, log_odds=table
                 )
 
 
-def _shapes(
+def item_shapes(
     evaluation: Evaluation, items: Sequence[ItemScore], label: str
 ) -> Iterator[tuple[tuple[ItemScore, ...], Formula, Float[np.ndarray, "N n"]]]:
-    """Yield the items of each shape, the shape, and the log-odds of their events."""
+    """Yield the items of each shape, the shape, and the log-odds of their events.
+
+    Columns are the events of an item's formula in order of first appearance.
+
+    Args:
+        evaluation: Of one theory.
+        items: Whose claims are plain formulas.
+        label: A rescaling under which they are defined.
+    """
     bound = [
         Bound(
             formula=parse_quietly(item.formula),
