@@ -57,6 +57,23 @@ class ModelChoice:
     ] = "auto"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventScoring:
+    """How answers become events, and whether known scores are looked up."""
+
+    multi: Annotated[
+        Literal["conj", "geo", "min", "first", "seq_ratio"],
+        typer.Option("--multi", help="How an answer of several tokens becomes one event."),
+    ] = "conj"
+    bos: Annotated[
+        Literal["auto", "always", "never"],
+        typer.Option("--bos", help="Beginning-of-sequence token; auto as the tokenizer has it."),
+    ] = "auto"
+    cache: Annotated[
+        bool, typer.Option("--cache/--no-cache", help="Look up and keep known scores.")
+    ] = True
+
+
 def as_flags(function: Callable[..., None]) -> Callable[..., None]:
     """Return a function that typer can read, whose flags are the fields of the dataclasses.
 

@@ -19,7 +19,7 @@ from likely.cli.deliver import (
 )
 from likely.cli.evaluations import COLUMNS, evaluation_lines, evaluation_rows, score_claims
 from likely.cli.failures import FAILED
-from likely.cli.flags import ModelChoice, Output
+from likely.cli.flags import EventScoring, ModelChoice, Output
 from likely.cli.progress import TokenMeter
 from likely.cli.screen import show_cost
 from likely.core.model import LanguageModel
@@ -91,17 +91,6 @@ class Reading:
             "--also", metavar="NAMES", help='Others shown beside it, with commas; "" for none.'
         ),
     ] = "minp,identity,closed"
-    multi: Annotated[
-        Literal["conj", "geo", "min", "first", "seq_ratio"],
-        typer.Option("--multi", help="How an answer of several tokens becomes one event."),
-    ] = "conj"
-    bos: Annotated[
-        Literal["auto", "always", "never"],
-        typer.Option("--bos", help="Beginning-of-sequence token; auto as the tokenizer has it."),
-    ] = "auto"
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Look up and keep known scores.")
-    ] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +121,9 @@ class Showing:
     ] = 20
 
 
-def logic(subject: Subject, reading: Reading, showing: Showing, output: Output) -> None:
+def logic(
+    subject: Subject, reading: Reading, scoring: EventScoring, showing: Showing, output: Output
+) -> None:
     """Put a theory to a model: which claims its probabilities keep, beyond chance.
 
     Shows every claim with its score, then the items that it breaks worst, in words. With --info
@@ -145,7 +136,7 @@ def logic(subject: Subject, reading: Reading, showing: Showing, output: Output) 
     elif subject.validate:
         _show_validation(subject, showing, output)
     else:
-        _show_evaluation(subject, reading, showing, output)
+        _show_evaluation(subject, reading, scoring, showing, output)
 
 
 def _check_usage(subject: Subject, showing: Showing) -> None:
@@ -210,7 +201,9 @@ def _show_validation(subject: Subject, showing: Showing, output: Output) -> None
         raise typer.Exit(FAILED)
 
 
-def _show_evaluation(subject: Subject, reading: Reading, showing: Showing, output: Output) -> None:
+def _show_evaluation(
+    subject: Subject, reading: Reading, scoring: EventScoring, showing: Showing, output: Output
+) -> None:
     from likely.cli.theories import load_theory
     from likely.logic.account import explain, worst_items
     from likely.logic.evaluation import evaluate
@@ -223,14 +216,14 @@ def _show_evaluation(subject: Subject, reading: Reading, showing: Showing, outpu
     headline = rescaling(reading.rescaling)
     model = _load(subject, subject.model or "", output)
     with (
-        open_score_cache() if reading.cache else nullcontext() as cache,
+        open_score_cache() if scoring.cache else nullcontext() as cache,
         TokenMeter(theory.name, quiet=output.quiet) as meter,
     ):
         found = evaluate(
-            model, theory, rescaling=headline, also=also, multi=reading.multi, bos=reading.bos,
+            model, theory, rescaling=headline, also=also, multi=scoring.multi, bos=scoring.bos,
             cache=cache, meter=meter,
         )  # fmt: skip
-    parts = {**found.to_dict(), "model": model_part(model), "bos": reading.bos}
+    parts = {**found.to_dict(), "model": model_part(model), "bos": scoring.bos}
     if asked is not None:
         account = explain(found, asked)
         lines = [show_model(model), *hung(account.summary().splitlines()), show_cost(found.cost)]

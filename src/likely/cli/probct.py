@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -30,7 +30,7 @@ from likely.cli.deliver import (
     out_path,
     show_model,
 )
-from likely.cli.flags import ModelChoice, Output
+from likely.cli.flags import EventScoring, ModelChoice, Output
 from likely.cli.logic import split_names
 from likely.cli.progress import TokenMeter
 from likely.cli.screen import Column, show_cost, table
@@ -91,17 +91,6 @@ class Asking:
             help="Also run each family with answers of other rows, and with made-up words.",
         ),
     ] = True
-    multi: Annotated[
-        Literal["conj", "geo", "min", "first", "seq_ratio"],
-        typer.Option("--multi", help="How an answer of several tokens becomes one event."),
-    ] = "conj"
-    bos: Annotated[
-        Literal["auto", "always", "never"],
-        typer.Option("--bos", help="Beginning-of-sequence token; auto as the tokenizer has it."),
-    ] = "auto"
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Look up and keep known scores.")
-    ] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +125,9 @@ class Judging:
     ] = None
 
 
-def probct(asking: Asking, judging: Judging, model: ModelChoice, output: Output) -> None:
+def probct(
+    asking: Asking, scoring: EventScoring, judging: Judging, model: ModelChoice, output: Output
+) -> None:
     """Run ProbCT: do a model's probabilities for related sentences hang together?
 
     Seven families of short sentences (negation, exclusivity, paraphrase, implication, relations,
@@ -155,18 +146,18 @@ def probct(asking: Asking, judging: Judging, model: ModelChoice, output: Output)
     from likely.logic.probct.run import run
 
     with (
-        open_score_cache() if asking.cache else nullcontext() as cache,
+        open_score_cache() if scoring.cache else nullcontext() as cache,
         TokenMeter("ProbCT", quiet=output.quiet) as meter,
     ):
         found = run(
             loaded, families=families, controls=tuple(CONTROLS) if asking.controls else (),
-            rescaling=rescalings[0], also=rescalings[1:], multi=asking.multi, bos=asking.bos,
+            rescaling=rescalings[0], also=rescalings[1:], multi=scoring.multi, bos=scoring.bos,
             n_permutations=judging.permutations, n_resamples=judging.resamples, seed=output.seed,
             cache=cache, meter=meter,
         )  # fmt: skip
     made = results_document(found)
     settings = {
-        "multi": asking.multi, "bos": asking.bos, "permutations": judging.permutations,
+        "multi": scoring.multi, "bos": scoring.bos, "permutations": judging.permutations,
         "resamples": judging.resamples,
     }  # fmt: skip
     parts: dict[str, object] = {**made, "model": model_part(loaded), "settings": settings}
