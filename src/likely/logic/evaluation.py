@@ -272,13 +272,13 @@ def check_claim(instance: Instance, claim: Claim) -> Informativeness | None:
         raise InconsistentTheory(f"{where} can never hold: {error}", clash=error.clash) from None
     except BudgetError as error:
         raise BudgetError(f"{where}: {error}") from None
-    if _is_product(claim) and entails(evidence, joint):
+    if _is_product(claim) and _holds_always(evidence >> joint):
         raise InputError(
             f"{where} always holds, {str(joint)!r}, so no score on it means anything; make it say "
             "something, or delete it"
         )
     for rule in claim.rules:
-        if _shape_holds_always(canonical(rule.formula)[0]):
+        if _holds_always(rule.formula):
             raise InputError(
                 f"the rule {rule.name!r} of {claim_id(instance, claim)!r} always holds, "
                 f"{str(rule.formula)!r}; make it say something, or delete it"
@@ -299,6 +299,11 @@ def _informed(formula: Formula) -> Informativeness:
         return informativeness(formula)  # raises with the formula's own names
     own = dict(zip(variables(shape), names, strict=True))
     return replace(info, share_true={own[key]: x for key, x in info.share_true.items()})
+
+
+def _holds_always(formula: Formula) -> bool:
+    """Return whether a formula is a tautology; one computation a shape."""
+    return _shape_holds_always(canonical(formula)[0])
 
 
 @lru_cache(maxsize=512)
