@@ -37,11 +37,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) install -q -c constraints.txt -e '.[hf]'
+	$(PIP) install -q -c constraints.txt -e '.[hf,stats]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
-	$(PIP) install -q -c constraints.txt -e '.[hf,dev]'
+	$(PIP) install -q -c constraints.txt -e '.[hf,stats,dev]'
 	@touch $@
 
 .venv-bench/.installed: $(VENV)/.installed

@@ -7,7 +7,10 @@ from typing import Any
 
 from likely.errors import MissingExtraError
 
-_EXTRAS = {"torch": "hf", "transformers": "hf", "pysdd": "logic"}
+_EXTRAS = {
+    "torch": "hf", "transformers": "hf", "pysdd": "logic", "matplotlib": "stats",
+    "statsmodels": "stats",
+}  # fmt: skip
 """Which extra of the package brings a module that not everyone needs."""
 
 

@@ -1,0 +1,1 @@
+"""The families of items: one file each. Unit: none."""

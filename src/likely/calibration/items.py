@@ -1,0 +1,267 @@
+"""What one question of calibration is: a context, its options, and their exact ideal law.
+
+Numbers of an ideal law are fractions; they become floats in the metrics alone. Unit: none.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from likely.core.jsonio import dumps
+from likely.errors import InputError
+
+SCHEMA_VERSION = 1
+
+Order = Literal["forward", "reversed", "none"]
+Higher = Literal["first", "second", "tie", "none"]
+Plain = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One of the outcomes that a context leaves open.
+
+    Attributes:
+        label: How the context names it, in lower case: ``red``, ``12``.
+        words: The words that stand for it, without white space around them; usually the label
+            alone, more where a language or a synonym asks for it. Case and leading spaces come
+            later, from the level of surfaces (`likely.core.text.surfaces`).
+        value: Its place on the line of numbers, or None for a name.
+    """
+
+    label: str
+    words: tuple[str, ...]
+    value: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A context that ends right before one of its options, and the law that it states.
+
+    Attributes:
+        id: Family and a hash of everything but the wording.
+        family: Name of its family.
+        version: Of the family; a change of any item makes a new one.
+        template_id: Which wording.
+        template_hash: Of the wording's text.
+        lang: Language, ISO 639-1.
+        scale: Range of its numbers, such as ``10-100``, or empty.
+        notation: How they are written: ``counts``, ``percent``, ...
+        context: The text, without white space at its end.
+        lead: What parts the context from an option: a space, or nothing.
+        options: In the order in which the context names them; integers in their own order.
+        ideal: One exact probability an option; they sum to 1.
+        numbers: The numbers of the context, for two options in the options' order.
+        number_pair_id: Names the set of numbers, whichever option each belongs to.
+        option_pair_id: Names the options in the order of mention.
+        order: Whether the options stand in the alphabet's order (``forward``), the other way
+            round, or in one that has no twin.
+        higher: Which of two options is likelier; ``none`` with more options.
+        blank: The context with ``{n}`` for each number, in the plural: what is left when the
+            numbers are taken out. None where that makes no sense.
+        weight: Of the item in means that count each set of numbers once.
+        meta: What else a family records.
+    """
+
+    id: str
+    family: str
+    version: int
+    template_id: str
+    template_hash: str
+    lang: str
+    scale: str
+    notation: str
+    context: str
+    lead: str
+    options: tuple[Option, ...]
+    ideal: tuple[Fraction, ...]
+    numbers: tuple[Fraction, ...]
+    number_pair_id: str
+    option_pair_id: str
+    order: Order
+    higher: Higher
+    blank: str | None = None
+    weight: Fraction = Fraction(1)
+    meta: Mapping[str, Plain] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.options) != len(self.ideal) or len(self.options) < 2:
+            raise InputError(
+                f"an item has at least 2 options and a probability for each, got "
+                f"{[option.label for option in self.options]!r} and {self.ideal!r}"
+            )
+        if sum(self.ideal) != 1 or min(self.ideal) < 0:
+            raise InputError(f"an ideal law sums to exactly 1, got {self.ideal!r} in {self.id!r}")
+        if not self.context or self.context != self.context.rstrip():
+            raise InputError(f"a context ends in no white space, got {self.context!r}")
+
+    @property
+    def option_set_id(self) -> str:
+        """Names the options whichever is mentioned first: what both orders of a pair share."""
+        return "/".join(sorted(option.label for option in self.options))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the record of a data file: strict JSON, fractions as ``"98/197"``."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "id": self.id,
+            "family": self.family,
+            "version": self.version,
+            "template_id": self.template_id,
+            "template_hash": self.template_hash,
+            "lang": self.lang,
+            "scale": self.scale,
+            "notation": self.notation,
+            "context": self.context,
+            "lead": self.lead,
+            "options": [
+                {
+                    "label": option.label,
+                    "words": option.words,
+                    "value": None if option.value is None else str(option.value),
+                    "position": position,
+                }
+                for position, option in enumerate(self.options)
+            ],
+            "ideal": [str(p) for p in self.ideal],
+            "numbers": [str(x) for x in self.numbers],
+            "number_pair_id": self.number_pair_id,
+            "option_pair_id": self.option_pair_id,
+            "order": self.order,
+            "higher": self.higher,
+            "blank": self.blank,
+            "weight": str(self.weight),
+            "meta": dict(self.meta),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one line."""
+        return dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, line: str) -> "Item":
+        """Return the item that `to_json` wrote.
+
+        Raises:
+            InputError: The line is no such record, or of a newer schema.
+        """
+        try:
+            return _read(json.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"this is no record of an item: {line[:80]!r} ({error!r})") from error
+
+
+def make_item(
+    *,
+    family: str,
+    version: int,
+    template_id: str,
+    template: str,
+    context: str,
+    options: Sequence[Option],
+    ideal: Sequence[Fraction],
+    numbers: Sequence[int | Fraction] = (),
+    number_pair_id: str | None = None,
+    blank: str | None = None,
+    lang: str = "en",
+    scale: str = "",
+    notation: str = "counts",
+    lead: str = " ",
+    has_twin: bool = True,
+    weight: Fraction = Fraction(1),
+    meta: Mapping[str, Plain] | None = None,
+) -> Item:
+    """Return an item whose id, order and higher option follow from the rest.
+
+    Args:
+        family: Name of the family.
+        version: Of the family.
+        template_id: Which wording.
+        template: Its text, before anything is filled in.
+        context: Filled in.
+        options: In the order of mention.
+        ideal: Of each option.
+        numbers: In the options' order, where they belong to options.
+        number_pair_id: By default the numbers in ascending order, joined by colons.
+        blank: See `Item`.
+        lang: See `Item`.
+        scale: See `Item`.
+        notation: See `Item`.
+        lead: See `Item`.
+        has_twin: Whether the same item exists with its options the other way round.
+        weight: See `Item`.
+        meta: Plain values, part of the id.
+
+    Raises:
+        InputError: As `Item`.
+    """
+    labels = [option.label for option in options]
+    values = tuple(Fraction(x) for x in numbers)
+    order: Order = "none"
+    if has_twin:
+        order = "forward" if labels == sorted(labels) else "reversed"
+    pair = ":".join(str(x) for x in sorted(values)) if number_pair_id is None else number_pair_id
+    meta = dict(meta or {})
+    key = [
+        family, version, template_id, lang, scale, notation, labels, [str(p) for p in ideal],
+        [str(x) for x in values], pair, meta,
+    ]  # fmt: skip
+    digest = hashlib.blake2b(dumps(key).encode(), digest_size=8).hexdigest()
+    return Item(
+        id=f"{family}-{digest}",
+        family=family,
+        version=version,
+        template_id=template_id,
+        template_hash=hashlib.blake2b(template.encode(), digest_size=6).hexdigest(),
+        lang=lang,
+        scale=scale,
+        notation=notation,
+        context=context,
+        lead=lead,
+        options=tuple(options),
+        ideal=tuple(ideal),
+        numbers=values,
+        number_pair_id=pair,
+        option_pair_id="/".join(labels),
+        order=order,
+        higher=_higher(ideal),
+        blank=blank,
+        weight=weight,
+        meta=meta,
+    )
+
+
+def _higher(ideal: Sequence[Fraction]) -> Higher:
+    if len(ideal) != 2:
+        return "none"
+    first, second = ideal
+    if first == second:
+        return "tie"
+    return "first" if first > second else "second"
+
+
+def _read(record: Mapping[str, object]) -> Item:
+    fields = dict(record)
+    version = fields.pop("schema_version")
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"the item has schema {version!r}, this version of likely reads {SCHEMA_VERSION}"
+        )
+    read = json.loads(dumps(fields), object_hook=dict)
+    options = tuple(
+        Option(
+            label=option["label"],
+            words=tuple(option["words"]),
+            value=None if option["value"] is None else Fraction(option["value"]),
+        )
+        for option in sorted(read.pop("options"), key=lambda option: int(option["position"]))
+    )
+    for name in ("ideal", "numbers"):
+        read[name] = tuple(Fraction(x) for x in read[name])
+    read["weight"] = Fraction(read["weight"])
+    return Item(options=options, **read)
