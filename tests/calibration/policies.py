@@ -53,8 +53,8 @@ POLICIES = {
     "leaky_0.3": leaky(0.3),
     "spread_variants": lambda goal: goal.ideal.copy(),
 }
-"""Name to policy. ``higher_0.7`` is for two options; ``spread_variants`` is calibrated too, but as a
-model it spreads each option's mass evenly over all its spellings."""
+"""Name to policy. ``higher_0.7`` is for two options; ``spread_variants`` is calibrated too, but as
+a model it spreads each option's mass evenly over all its spellings."""
 
 
 def policy_masses(goal, policy) -> Masses:

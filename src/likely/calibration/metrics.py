@@ -182,9 +182,7 @@ def _distances(
     }
 
 
-def _on_the_line(
-    targets: Targets, pi: Float[np.ndarray, "M"]
-) -> dict[str, Float[np.ndarray, "N"]]:
+def _on_the_line(targets: Targets, pi: Float[np.ndarray, "M"]) -> dict[str, Float[np.ndarray, "N"]]:
     """Return the metrics of items whose options all have values; NaN for the others."""
     names = ("wd_line", "wd_line_norm", "wd_n", "rps_excess")
     found = {name: np.full(targets.n_items, np.nan) for name in names}

@@ -17,7 +17,7 @@ from statsmodels.robust.norms import HuberT
 from statsmodels.robust.robust_linear_model import RLM
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
-from likely.core.estimate import Estimate
+from likely.core.estimate import Estimate, Unit
 from likely.errors import InputError, ShapeError
 
 Method = Literal["least-squares", "huber"]
@@ -189,7 +189,8 @@ def _sandwich(
     pulls = np.column_stack([np.bincount(clusters, column * scores, g) for column in design.T])
     bread = np.linalg.pinv(design.T @ (design * slopes[:, None]))
     few = g / (g - 1) * (n - 1) / (n - 2)
-    return np.asarray(few * bread @ (pulls.T @ pulls) @ bread)
+    moved = pulls @ bread
+    return np.asarray(few * moved.T @ moved)
 
 
 def _line(
@@ -205,19 +206,25 @@ def _line(
     n_clusters = int(clusters.max()) + 1
     reach = float(student.isf((1.0 - level) / 2.0, n_clusters - 1))
     errors = reach * np.sqrt(np.diag(covariance))
-    alpha, beta = (
-        Estimate(
-            value=float(value),
-            low=float(value - error),
-            high=float(value + error),
+
+    def estimate(which: int, unit: Unit) -> Estimate:
+        value, error = float(fitted[which]), float(errors[which])
+        return Estimate(
+            value=value,
+            low=value - error,
+            high=value + error,
             level=level,
             unit=unit,
             method=f"calibration-line-{method}",
             diagnostics={"n_clusters": n_clusters, "n_items": len(clusters)},
         )
-        for value, error, unit in zip(fitted, errors, ("nats", "none"), strict=True)
+
+    return Line(
+        alpha=estimate(0, "nats"),
+        beta=estimate(1, "none"),
+        sigma=sigma,
+        has_converged=has_converged,
     )
-    return Line(alpha=alpha, beta=beta, sigma=sigma, has_converged=has_converged)
 
 
 def _codes(groups: Sequence[str | int] | Int[np.ndarray, "N"]) -> Int[np.ndarray, "N"]:

@@ -175,9 +175,8 @@ def _relative(
 ) -> Float[np.ndarray, "M"]:
     """Return the terms ``p log(p / q)``: 0 where p is 0, and else ``inf`` where q is."""
     is_possible = p > 0.0
-    return np.where(is_possible, p, 0.0) * np.subtract(
-        log_p, log_q, where=is_possible, out=np.zeros_like(p)
-    )
+    log_ratio = np.subtract(log_p, log_q, where=is_possible, out=np.zeros_like(p))
+    return np.asarray(p * log_ratio)
 
 
 def _unit(base: float) -> float:

@@ -39,9 +39,8 @@ def expected_log_score(
     >>> expected_log_score(np.log([0.5, 0.5]), np.log([0.25, 0.75]), base=2).round(6)
     array([1.207519])
     """
-    return entropy(log_p, offsets=offsets, base=base) + kl_divergence(
-        log_p, log_q, offsets=offsets, base=base
-    )
+    own = entropy(log_p, offsets=offsets, base=base)
+    return np.asarray(own + kl_divergence(log_p, log_q, offsets=offsets, base=base))
 
 
 def expected_brier(
@@ -67,7 +66,7 @@ def expected_brier(
     array([1.])
     """
     excess = excess_brier(p, q, offsets=offsets)
-    return excess + 1.0 - sums(p**2, check_offsets(offsets, len(p)))
+    return np.asarray(excess + 1.0 - sums(p**2, check_offsets(offsets, len(p))))
 
 
 def excess_brier(

@@ -93,9 +93,7 @@ def partial_sums(
     return np.asarray(running - before[law_of(offsets)])
 
 
-def check_laws(
-    probs: Float[np.ndarray, "M"], offsets: Int[np.ndarray, "N1"], *, what: str
-) -> None:
+def check_laws(probs: Float[np.ndarray, "M"], offsets: Int[np.ndarray, "N1"], *, what: str) -> None:
     """Raise unless every law has probabilities that sum to 1, within `SUM_TOLERANCE`.
 
     Raises:

@@ -116,9 +116,7 @@ def _equal_mass(forecast: Float[np.ndarray, "E"], n_bins: int) -> Float[np.ndarr
     return np.unique(np.concatenate([[0.0], inner[(inner > 0.0) & (inner < 1.0)], [1.0]]))
 
 
-def _check(
-    forecast: Float[np.ndarray, "E"], outcome: Float[np.ndarray, "K"], n_bins: int
-) -> None:
+def _check(forecast: Float[np.ndarray, "E"], outcome: Float[np.ndarray, "K"], n_bins: int) -> None:
     if len(forecast) != len(outcome) or not len(forecast):
         raise ShapeError(
             f"each event has a forecast and an outcome, got {len(forecast)} and {len(outcome)}"

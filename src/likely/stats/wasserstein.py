@@ -1,9 +1,8 @@
-"""The cost of moving one law onto another, in closed form: on the line, and where all moves cost
-the same.
+"""The cost of moving one law onto another: on the line, and where all moves cost the same.
 
-Positions and probabilities are arguments of their own, so that neither can be taken for the other.
-Many laws may stand end to end, parted by ``offsets`` (`likely.stats.ragged`). Unit: that of the
-positions.
+Both are closed forms. Positions and probabilities are arguments of their own, so that neither can
+be taken for the other. Many laws may stand end to end, parted by ``offsets``
+(`likely.stats.ragged`). Unit: that of the positions.
 """
 
 import numpy as np
