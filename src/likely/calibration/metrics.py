@@ -66,7 +66,7 @@ def measure(
     tolerance: float = 1e-6,
     gate: float = MASS_GATE,
     epsilon: float = 1e-12,
-    base: float = 2.0,
+    base: float | int = 2,
 ) -> dict[str, Float[np.ndarray, "N"]]:
     """Return every metric of `METRICS` for each item.
 
@@ -144,7 +144,7 @@ def _spread(
     log_ideal: Float[np.ndarray, "M"],
     log_pi: Float[np.ndarray, "M"],
     offsets: Int[np.ndarray, "N1"],
-    base: float,
+    base: float | int,
 ) -> dict[str, Float[np.ndarray, "N"]]:
     ideal = entropy(log_ideal, offsets=offsets, base=base)
     model = entropy(log_pi, offsets=offsets, base=base)
@@ -162,7 +162,7 @@ def _distances(
     log_ideal: Float[np.ndarray, "M"],
     log_pi: Float[np.ndarray, "M"],
     epsilon: float,
-    base: float,
+    base: float | int,
 ) -> dict[str, Float[np.ndarray, "N"]]:
     offsets = targets.offsets
     ideal, pi = targets.ideal, np.exp(log_pi)
@@ -248,7 +248,7 @@ def _of_masses(
     log_pm: Float[np.ndarray, "N"],
     found: dict[str, Float[np.ndarray, "N"]],
     gate: float,
-    base: float,
+    base: float | int,
 ) -> dict[str, Float[np.ndarray, "N"]]:
     pm = np.exp(log_pm)
     other = -np.expm1(log_pm)

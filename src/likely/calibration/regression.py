@@ -22,6 +22,8 @@ from likely.errors import InputError, ShapeError
 
 Method = Literal["least-squares", "huber"]
 
+_MOST_STEPS = 200
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
@@ -160,14 +162,14 @@ def _huber(
     with warnings.catch_warnings():
         # A line that most items lie on leaves a scale of 0, of which statsmodels warns and stops.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        fit = RLM(y, design, M=norm).fit(maxiter=200)
+        fit = RLM(y, design, M=norm).fit(maxiter=_MOST_STEPS)
     fitted, scale = np.asarray(fit.params), float(fit.scale)
     covariance = np.zeros((2, 2))
     if scale > 0.0:
         left = (y - design @ fitted) / scale
         scores = scale * np.asarray(norm.psi(left))
         covariance = _sandwich(design, scores, np.asarray(norm.psi_deriv(left)), clusters)
-    is_done = bool(fit.converged) or scale == 0.0
+    is_done = fit.fit_history["iteration"] < _MOST_STEPS
     return _line(fitted, covariance, clusters, level, scale, "huber", has_converged=is_done)
 
 

@@ -47,7 +47,7 @@ def kl_divergence(
     log_q: Float[np.ndarray, "K"],
     *,
     offsets: Int[np.ndarray, "N1"] | None = None,
-    base: float = math.e,
+    base: float | int = math.e,
 ) -> Float[np.ndarray, "N"]:
     """Return the Kullback-Leibler divergence of q from p: what taking q for p costs.
 
@@ -76,7 +76,7 @@ def js_divergence(
     log_q: Float[np.ndarray, "K"],
     *,
     offsets: Int[np.ndarray, "N1"] | None = None,
-    base: float = math.e,
+    base: float | int = math.e,
 ) -> Float[np.ndarray, "N"]:
     """Return the Jensen-Shannon divergence: the mean divergence of both laws from their middle.
 
@@ -132,7 +132,7 @@ def entropy(
     log_p: Float[np.ndarray, "M"],
     *,
     offsets: Int[np.ndarray, "N1"] | None = None,
-    base: float = math.e,
+    base: float | int = math.e,
 ) -> Float[np.ndarray, "N"]:
     """Return the Shannon entropy of each law; an impossible outcome adds nothing.
 
@@ -179,7 +179,7 @@ def _relative(
     return np.asarray(p * log_ratio)
 
 
-def _unit(base: float) -> float:
+def _unit(base: float | int) -> float:
     """Return how many nats the unit of that base has."""
     if not base > 1.0:
         raise InputError(f"a logarithm has a base above 1: 2 for bits, e for nats; got {base!r}")

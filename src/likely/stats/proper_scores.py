@@ -19,7 +19,7 @@ def expected_log_score(
     log_q: Float[np.ndarray, "K"],
     *,
     offsets: Int[np.ndarray, "N1"] | None = None,
-    base: float = math.e,
+    base: float | int = math.e,
 ) -> Float[np.ndarray, "N"]:
     """Return the mean surprisal of a draw from p under the forecast q: entropy plus divergence.
 

@@ -124,6 +124,6 @@ def _check(forecast: Float[np.ndarray, "E"], outcome: Float[np.ndarray, "K"], n_
     for name, numbers in (("forecast", forecast), ("outcome", outcome)):
         wrong = ~((numbers >= 0.0) & (numbers <= 1.0))
         if wrong.any():
-            raise InputError(f"a {name} lies in [0, 1], got {float(numbers[wrong][0])!r}")
+            raise InputError(f"each {name} lies in [0, 1], got {float(numbers[wrong][0])!r}")
     if n_bins < 1:
         raise InputError(f"at least 1 bin is needed, got {n_bins!r}")
