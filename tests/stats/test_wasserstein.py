@@ -46,9 +46,7 @@ def test_a_plan_of_vanishing_regularisation_never_has_cost_0():
     cost = np.abs(places[:, None] - places)
     assert ot.emd2(p, q, cost) == pytest.approx(0.8, abs=1e-12)
     held = p > 0  # the logarithm of 0 is a warning of POT
-    in_logs = ot.sinkhorn2(
-        p[held], q, cost[held], 1e-3, method="sinkhorn_log", numItermax=20_000
-    )
+    in_logs = ot.sinkhorn2(p[held], q, cost[held], 1e-3, method="sinkhorn_log", numItermax=20_000)
     assert float(in_logs) == pytest.approx(0.8, abs=1e-3)
 
 

@@ -101,7 +101,7 @@ def measure(
     offsets = _check(targets, masses, epsilon)
     exact = masses.is_exact
     log_pm = log_sums(masses.log_mass, offsets)
-    _check_masses(masses, log_pm, exact, tolerance)
+    _check_disjoint(log_pm, exact, tolerance)
     has_shares = exact & ~np.isneginf(log_pm)
     with np.errstate(divide="ignore"):
         log_ideal = np.log(targets.ideal)
@@ -274,22 +274,20 @@ def _check(targets: Targets, masses: Masses, epsilon: float) -> Int[np.ndarray, 
         )
     if not 0.0 < epsilon < 1.0:
         raise InputError(f"epsilon lies in (0, 1), got {epsilon!r}")
-    return check_offsets(targets.offsets, len(targets.ideal))
-
-
-def _check_masses(
-    masses: Masses,
-    log_pm: Float[np.ndarray, "N"],
-    exact: Bool[np.ndarray, "N"],
-    tolerance: float,
-) -> None:
-    if not np.all(masses.log_mass < np.inf):
-        option = int(np.flatnonzero(~(masses.log_mass < np.inf))[0])
+    unknown = np.flatnonzero(~(masses.log_mass < np.inf))
+    if len(unknown):
+        option = int(unknown[0])
         item = int(np.searchsorted(masses.offsets, option, side="right")) - 1
         raise NumericalError(
             f"item {item}: option {option - int(masses.offsets[item])} has the log-probability "
             f"{float(masses.log_mass[option])!r}; check the model (likely self-check)"
         )
+    return check_offsets(targets.offsets, len(targets.ideal))
+
+
+def _check_disjoint(
+    log_pm: Float[np.ndarray, "N"], exact: Bool[np.ndarray, "N"], tolerance: float
+) -> None:
     above = exact & (log_pm > math.log1p(tolerance))
     if above.any():
         item = int(np.flatnonzero(above)[0])

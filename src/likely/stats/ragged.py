@@ -8,7 +8,7 @@ terms.
 import numpy as np
 from jaxtyping import Float, Int
 
-from likely.errors import InputError, ShapeError
+from likely.errors import InputError, NumericalError, ShapeError
 
 SUM_TOLERANCE = 1e-6
 """How far from 1 the probabilities of a law may sum: what a model in float32 gives."""
@@ -67,10 +67,19 @@ def log_sums(
     Returns:
         Nats; ``-inf`` where every entry is.
 
+    Raises:
+        NumericalError: An entry is NaN or ``+inf``.
+
     >>> log_sums(np.array([-800.0, -800.0, 0.0]), np.array([0, 2, 3])).round(6)
     array([-799.306853,    0.      ])
     """
     top = np.maximum.reduceat(log_terms, offsets[:-1])
+    if not np.all(top < np.inf):
+        law = int(np.flatnonzero(~(top < np.inf))[0])
+        raise NumericalError(
+            f"law {law}: log-probabilities are below inf, got a maximum of {float(top[law])!r}; "
+            "check the model (likely self-check)"
+        )
     shift = np.where(np.isneginf(top), 0.0, top)
     total = sums(np.exp(log_terms - shift[law_of(offsets)]), offsets)
     with np.errstate(divide="ignore"):
