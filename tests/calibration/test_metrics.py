@@ -2,7 +2,7 @@
 
 import math
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import ot
@@ -222,9 +222,9 @@ def test_the_table_of_baselines_over_all_pairs_of_a_scale(scale):
 
 
 @st.composite
-def items(draw, *, sizes=st.integers(2, 5), numeric=st.booleans()):
+def items(draw, *, is_numeric=None):
     """Targets and exact masses of a few items with different numbers of options."""
-    lengths = draw(st.lists(sizes, min_size=1, max_size=4))
+    lengths = draw(st.lists(st.integers(2, 5), min_size=1, max_size=4))
     weight = st.one_of(st.just(0.0), st.floats(0.01, 1.0))
     laws, masses, places = [], [], []
     for n in lengths:
@@ -233,7 +233,8 @@ def items(draw, *, sizes=st.integers(2, 5), numeric=st.booleans()):
             kept.append(weights / weights.sum() if weights.sum() > 0 else np.full(n, 1 / n))
         masses[-1] = masses[-1] * draw(st.floats(0.05, 1.0))
         spots = draw(st.lists(st.integers(-20, 20), min_size=n, max_size=n, unique=True))
-        places.append(spots if draw(numeric) else [math.nan] * n)
+        has_values = draw(st.booleans()) if is_numeric is None else is_numeric
+        places.append(spots if has_values else [math.nan] * n)
     return goal(*laws, values=places), given_masses(*masses)
 
 
@@ -270,7 +271,7 @@ def test_metrics_keep_their_ranges_and_their_ties(made):
 def test_the_order_of_options_is_irrelevant(made, random):
     wanted, masses = made
     ends = wanted.offsets.tolist()
-    parts = [random.sample(range(i, j), j - i) for i, j in zip(ends[:-1], ends[1:], strict=True)]
+    parts = [random.sample(range(i, j), j - i) for i, j in pairwise(ends)]
     order = np.concatenate(parts).astype(int)
     shuffled = Targets(
         offsets=wanted.offsets, ideal=wanted.ideal[order], values=wanted.values[order]
@@ -293,7 +294,7 @@ def test_distances_are_the_same_with_ideal_and_model_the_other_way_round(made):
         np.testing.assert_allclose(found[name], back[name], rtol=0, atol=1e-9, err_msg=name)
 
 
-@given(items(numeric=st.just(True)))
+@given(items(is_numeric=True))
 def test_moves_on_the_line_cost_what_the_linear_program_says(made):
     wanted, masses = made
     found, pi = measure(wanted, masses)["wd_line"], shares(masses)

@@ -1,5 +1,7 @@
 """Sums over laws that stand end to end, against a loop over them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,7 +22,7 @@ def ragged(draw):
 
 
 def parts(terms, offsets):
-    return [terms[i:j] for i, j in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [terms[i:j] for i, j in pairwise(offsets)]
 
 
 @given(ragged())

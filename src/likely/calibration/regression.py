@@ -162,7 +162,7 @@ def _huber(
     with warnings.catch_warnings():
         # A line that most items lie on leaves a scale of 0, of which statsmodels warns and stops.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        fit = RLM(y, design, M=norm).fit(maxiter=_MOST_STEPS)
+        fit = RLM(y, design, M=norm).fit(maxiter=_MOST_STEPS, conv="coefs")
     fitted, scale = np.asarray(fit.params), float(fit.scale)
     covariance = np.zeros((2, 2))
     if scale > 0.0:
