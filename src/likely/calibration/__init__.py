@@ -14,16 +14,44 @@ from typing import TYPE_CHECKING
 from likely.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from likely.calibration.assigners import BEHAVIOURS as BEHAVIOURS
+    from likely.calibration.assigners import Rules as Rules
+    from likely.calibration.baselines import BASELINES as BASELINES
+    from likely.calibration.baselines import baseline_law as baseline_law
+    from likely.calibration.baselines import baseline_table as baseline_table
+    from likely.calibration.baselines import best_constant as best_constant
+    from likely.calibration.baselines import measure_baseline as measure_baseline
+    from likely.calibration.behaviours import Behaviour as Behaviour
+    from likely.calibration.behaviours import Plane as Plane
+    from likely.calibration.behaviours import classify as classify
+    from likely.calibration.behaviours import classify_cells as classify_cells
+    from likely.calibration.behaviours import plane as plane
     from likely.calibration.family import FAMILIES as FAMILIES
     from likely.calibration.family import Family as Family
     from likely.calibration.family import build as build
     from likely.calibration.items import Item as Item
     from likely.calibration.items import Option as Option
+    from likely.calibration.metrics import METRICS as METRICS
+    from likely.calibration.metrics import measure as measure
+    from likely.calibration.metrics import shares as shares
+    from likely.calibration.regression import CalibrationRegression as CalibrationRegression
+    from likely.calibration.regression import calibration_regression as calibration_regression
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "assigners": ("BEHAVIOURS", "Rules"),
+        "baselines": (
+            "BASELINES",
+            "baseline_law",
+            "baseline_table",
+            "best_constant",
+            "measure_baseline",
+        ),
+        "behaviours": ("Behaviour", "Plane", "classify", "classify_cells", "plane"),
         "family": ("FAMILIES", "Family", "build"),
         "items": ("Item", "Option"),
+        "metrics": ("METRICS", "measure", "shares"),
+        "regression": ("CalibrationRegression", "calibration_regression"),
     },
 )
