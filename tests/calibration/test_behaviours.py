@@ -22,11 +22,15 @@ ASSIGNERS = ("rates", "nearest", "likelihood")
 
 
 @cache
+def everything():
+    return build("colors", preset="full")
+
+
+@cache
 def cell(scale):
     """One cell of 100 items: targets, and which option is higher."""
-    made = build("colors", preset="full")
     start = {"1-10": 0, "10-100": 11_000, "100-999": 22_000}[scale]
-    items = list(made[start : start + 100])
+    items = list(everything()[start : start + 100])
     assert {item.scale for item in items} == {scale}
     assert len({item.option_pair_id for item in items}) == 1
     return targets(items), [item.higher for item in items]

@@ -316,6 +316,14 @@ def test_shares_do_not_depend_on_how_small_the_masses_are(made, shift):
     np.testing.assert_allclose(tiny["kl_mass"], surprise, rtol=1e-12)
 
 
+def test_shares_follow_sums_and_not_means_of_log_probabilities():
+    # O-44 (d): A is one token, B four of which three are sure: a mean of tokens would prefer B.
+    one_token, four_tokens = [-2.0], [-3.0, -0.01, -0.01, -0.01]
+    assert np.mean(four_tokens) > np.mean(one_token)
+    masses = exact_masses(np.array([0, 2]), np.array([sum(one_token), sum(four_tokens)]))
+    assert shares(masses)[0] == pytest.approx(1 / (1 + math.exp(-1.03)))
+
+
 # ---------------------------------------------------------------- what is not defined
 
 
