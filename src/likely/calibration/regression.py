@@ -59,7 +59,7 @@ class CalibrationRegression:
 
     Attributes:
         line: By least squares.
-        robust: By Huber's M-estimator.
+        robust: By Huber's M-estimator, as statsmodels fits it (constant 1.345).
         n: Items in the fit.
         n_clipped: Of these, items whose share was moved to the clip.
         n_left_out: Items without a share, or with an ideal of 0 or 1, which has no log-odds.
@@ -108,9 +108,6 @@ def calibration_regression(
         ShapeError: Arrays of different lengths.
         InputError: Fewer than 3 items that can be used, fewer than 2 clusters, the same ideal
             throughout, a number outside [0, 1], or an option out of range.
-
-    Sources:
-        Huber (1964), "Robust estimation of a location parameter", with the constant 1.345.
 
     >>> p = np.array([0.2, 0.4, 0.6, 0.8, 0.9])
     >>> fit = calibration_regression(p, p**2 / (p**2 + (1 - p) ** 2))
