@@ -29,8 +29,14 @@ if TYPE_CHECKING:
     from likely.calibration.family import FAMILIES as FAMILIES
     from likely.calibration.family import Family as Family
     from likely.calibration.family import build as build
+    from likely.calibration.files import items_sha256 as items_sha256
+    from likely.calibration.files import iter_items as iter_items
+    from likely.calibration.files import read_items as read_items
+    from likely.calibration.files import write_items as write_items
     from likely.calibration.items import Item as Item
     from likely.calibration.items import Option as Option
+    from likely.calibration.lint_record import Lint as Lint
+    from likely.calibration.linting import lint as lint
     from likely.calibration.metrics import METRICS as METRICS
     from likely.calibration.metrics import measure as measure
     from likely.calibration.metrics import shares as shares
@@ -50,7 +56,10 @@ __getattr__, __dir__, __all__ = lazy_names(
         ),
         "behaviours": ("Behaviour", "Plane", "classify", "classify_cells", "plane"),
         "family": ("FAMILIES", "Family", "build"),
+        "files": ("items_sha256", "iter_items", "read_items", "write_items"),
         "items": ("Item", "Option"),
+        "lint_record": ("Lint",),
+        "linting": ("lint",),
         "metrics": ("METRICS", "measure", "shares"),
         "regression": ("CalibrationRegression", "calibration_regression"),
     },

@@ -111,6 +111,8 @@ FAMILIES: Registry[Family] = Registry(
     "family",
     {
         "colors": f"{_HOME}.colors:COLORS",
+        "wordproblems": f"{_HOME}.wordproblems:WORDPROBLEMS",
+        "distributions": f"{_HOME}.distributions:DISTRIBUTIONS",
     },
     group="likely.calibration",
 )
