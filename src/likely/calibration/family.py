@@ -111,6 +111,16 @@ FAMILIES: Registry[Family] = Registry(
     "family",
     {
         "colors": f"{_HOME}.colors:COLORS",
+        "coin_bias": f"{_HOME}.coin_bias:COIN_BIAS",
+        "coin_count": f"{_HOME}.coin_count:COIN_COUNT",
+        "dice_sum": f"{_HOME}.dice_sum:DICE_SUM",
+        "dice_event": f"{_HOME}.dice_event:DICE_EVENT",
+        "weather_pct": f"{_HOME}.weather_pct:WEATHER_PCT",
+        "notation": f"{_HOME}.notation:NOTATION",
+        "bayes_update": f"{_HOME}.bayes_update:BAYES_UPDATE",
+        "no_replacement": f"{_HOME}.no_replacement:NO_REPLACEMENT",
+        "independence": f"{_HOME}.independence:INDEPENDENCE",
+        "categorical_k": f"{_HOME}.categorical_k:CATEGORICAL_K",
     },
     group="likely.calibration",
 )
