@@ -22,8 +22,8 @@ TEMPLATES = {
         "Tomorrow comes, and it is"
     ),
     "W2": (
-        "A weather service says that the chance of a {a} day is {p} and that the day will be {b} "
-        "if not. The day turns out to be"
+        "A weather service, right about its chances in the long run, puts the chance of a {a} day "
+        "at {p}; the day will be {b} if not. The day turns out to be"
     ),
     "W3": (
         "At the harbour the chance of a {a} morning is {p}; all the other mornings are {b}. This "
