@@ -4,13 +4,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 
-from likely.calibration.family import Family
+from likely.calibration.family import Family, build
 from likely.calibration.items import Item
 
 _SLOT = re.compile(r"\{\w+\|([^|{}]*)\|([^|{}]*)\}")
 _VERBS = {"is", "are", "was", "were", "has", "have", "there is", "there are"}
 _NUMBER = r"(?<![\w.,:/])"
+
+
+@cache
+def rendered(name: str, preset: str) -> tuple[Item, ...]:
+    """Return the items of a preset, rendered once for all tests."""
+    return tuple(build(name, preset=preset))
 
 
 def check_templates(family: Family) -> None:

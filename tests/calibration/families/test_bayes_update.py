@@ -6,16 +6,15 @@ from functools import cache
 from itertools import permutations, product
 
 import pytest
-from family_checks import named
+from family_checks import named, rendered
 
 from likely.calibration.families.bayes_update import N_BALLS, SCENES, urn_likelihood
-from likely.calibration.family import build
 from likely.errors import InputError
 
 
 @pytest.fixture(scope="module")
 def items():
-    return list(build("bayes_update", preset="full"))
+    return rendered("bayes_update", "full")
 
 
 def by_joint_table(item) -> Fraction:
@@ -68,7 +67,7 @@ def test_a_rare_condition_stays_improbable_after_a_positive_test():
     # Golden value of the specification, section f.1: 1 %, 90 %, 95 %, positive.
     found = [
         item
-        for item in build("bayes_update", preset="smoke")
+        for item in rendered("bayes_update", "smoke")
         if (item.meta.get("prior"), item.meta.get("sensitivity"), item.meta.get("result"))
         == ("1/100", "9/10", "+")
     ]

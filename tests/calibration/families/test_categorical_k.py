@@ -5,16 +5,15 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from family_checks import named, numerals
+from family_checks import named, numerals, rendered
 
 from likely.calibration.families.categorical_k import KINDS, count_sets
-from likely.calibration.family import build
 from likely.calibration.number_pairs import SCALES
 
 
 @pytest.fixture(scope="module")
 def items():
-    return list(build("categorical_k", preset="full"))
+    return rendered("categorical_k", "full")
 
 
 def read(context: str, name: str) -> int:
@@ -48,7 +47,7 @@ def test_each_name_stands_once_in_the_order_of_the_options(items):
 def test_the_largest_stands_in_each_place_and_belongs_to_each_name_equally_often(preset):
     places: dict[tuple[object, ...], Counter[object]] = {}
     names: dict[tuple[object, ...], Counter[object]] = {}
-    for item in build("categorical_k", preset=preset):
+    for item in rendered("categorical_k", preset):
         largest = item.ideal.index(max(item.ideal))
         assert item.meta["largest"] == largest + 1
         key = (item.template_id, item.meta["thing"], item.scale, item.meta["n_options"])

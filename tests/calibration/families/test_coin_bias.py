@@ -3,16 +3,15 @@
 from fractions import Fraction
 
 import pytest
-from family_checks import named, numerals
+from family_checks import named, numerals, rendered
 
 from likely.calibration.families.coin_bias import SIDES, TEMPLATES
-from likely.calibration.family import build
 from likely.calibration.notations import PERCENTS
 
 
 @pytest.fixture(scope="module")
 def items():
-    return list(build("coin_bias", preset="full"))
+    return rendered("coin_bias", "full")
 
 
 def test_every_bias_meets_every_wording_and_both_orders_of_the_sides(items):

@@ -7,16 +7,15 @@ from itertools import product
 from math import prod
 
 import pytest
-from family_checks import numerals
+from family_checks import numerals, rendered
 
 from likely.calibration.families.coin_count import FACES
-from likely.calibration.family import build
 from likely.calibration.notations import PERCENTS
 
 
 @pytest.fixture(scope="module")
 def items():
-    return list(build("coin_count", preset="full"))
+    return rendered("coin_count", "full")
 
 
 @cache
@@ -63,7 +62,7 @@ def test_flips_from_two_to_ten_meet_every_bias(items):
 
 def test_four_flips_at_three_tenths():
     # Golden values of the specification, section g.2.
-    found = [i for i in build("coin_count", preset="smoke") if i.number_pair_id == "4:30"]
+    found = [i for i in rendered("coin_count", "smoke") if i.number_pair_id == "4:30"]
     assert found
     for item in found:
         assert [float(p) for p in item.ideal] == [0.2401, 0.4116, 0.2646, 0.0756, 0.0081]

@@ -8,16 +8,15 @@ from functools import cache
 from itertools import product
 
 import pytest
-from family_checks import named
+from family_checks import named, rendered
 
 from likely.calibration.families.dice_event import event_probability, thresholds
-from likely.calibration.family import build
 from likely.errors import InputError
 
 
 @pytest.fixture(scope="module")
 def items():
-    return list(build("dice_event", preset="full"))
+    return rendered("dice_event", "full")
 
 
 @cache

@@ -7,9 +7,9 @@ from functools import cache
 from itertools import product
 
 import pytest
+from family_checks import rendered
 
 from likely.calibration.families.dice_sum import DICE, LARGEST_TOTAL
-from likely.calibration.family import build
 from likely.calibration.number_words import in_words
 
 DIGITS = {in_words(n): str(n) for n in range(LARGEST_TOTAL + 1)}
@@ -17,7 +17,7 @@ DIGITS = {in_words(n): str(n) for n in range(LARGEST_TOTAL + 1)}
 
 @pytest.fixture(scope="module")
 def items():
-    return list(build("dice_sum", preset="full"))
+    return rendered("dice_sum", "full")
 
 
 @cache
@@ -65,7 +65,7 @@ def test_counting_die_by_die_is_counting_all_rolls(d, s):
 
 
 def test_two_dice_make_the_triangle():
-    found = [i for i in build("dice_sum", preset="smoke") if i.number_pair_id == "2d6"]
+    found = [i for i in rendered("dice_sum", "smoke") if i.number_pair_id == "2d6"]
     assert {item.notation for item in found} == {"digits", "words"}
     for item in found:
         assert [36 * p for p in item.ideal] == [1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1]

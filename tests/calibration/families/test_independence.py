@@ -6,14 +6,14 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
+from family_checks import rendered
 
 from likely.calibration.families.independence import NOTHING, pasts
-from likely.calibration.family import build
 
 
 @pytest.fixture(scope="module")
 def items():
-    return list(build("independence", preset="full"))
+    return rendered("independence", "full")
 
 
 def read(item) -> tuple[Fraction, list[str]]:

@@ -7,8 +7,7 @@ from functools import cache
 from itertools import permutations
 
 import pytest
-
-from likely.calibration.family import build
+from family_checks import rendered
 
 
 def read(item) -> tuple[int, int, tuple[int, ...]]:
@@ -21,7 +20,7 @@ def read(item) -> tuple[int, int, tuple[int, ...]]:
 
 @pytest.fixture(scope="module")
 def items():
-    return list(build("no_replacement", preset="full"))
+    return rendered("no_replacement", "full")
 
 
 @cache
@@ -35,7 +34,7 @@ def by_enumeration(n1: int, n2: int, draws: tuple[int, ...]) -> Fraction:
 
 
 def test_the_law_is_that_of_all_ways_to_draw_on():
-    for item in build("no_replacement", preset="lite"):
+    for item in rendered("no_replacement", "lite"):
         n1, n2, draws = read(item)
         if n1 + n2 <= 15:
             assert item.ideal[0] == by_enumeration(n1, n2, draws)

@@ -4,10 +4,9 @@ import re
 from fractions import Fraction
 
 import pytest
-from family_checks import named
+from family_checks import named, rendered
 
 from likely.calibration.families.notation import MIXES
-from likely.calibration.family import build
 from likely.calibration.number_words import in_words
 
 WORDS = {in_words(n): n for n in range(101)}
@@ -15,7 +14,7 @@ WORDS = {in_words(n): n for n in range(101)}
 
 @pytest.fixture(scope="module")
 def items():
-    return list(build("notation", preset="full"))
+    return rendered("notation", "full")
 
 
 def read(item) -> tuple[Fraction, Fraction]:

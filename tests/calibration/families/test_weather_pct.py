@@ -4,10 +4,9 @@ import re
 from fractions import Fraction
 
 import pytest
-from family_checks import named
+from family_checks import named, rendered
 
 from likely.calibration.families.weather_pct import SECOND_STATED
-from likely.calibration.family import build
 from likely.calibration.notations import PERCENTS, WRITERS
 from likely.calibration.number_words import in_words
 
@@ -16,7 +15,7 @@ WORDS = {in_words(n): n for n in range(101)}
 
 @pytest.fixture(scope="module")
 def items():
-    return list(build("weather_pct", preset="full"))
+    return rendered("weather_pct", "full")
 
 
 def read(context: str) -> Fraction:
