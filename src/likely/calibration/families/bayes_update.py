@@ -21,22 +21,22 @@ TESTS = {
     "T1": (
         "In a herd {n1}% of the animals are {a} and {n2}% are {b}. A blood test is {r1} for {x1}% "
         "of the former and {r2} for {x2}% of the latter. An animal is picked at random, and its "
-        "test is {r}. This animal is"
+        "test is {r}. The animal turns out to be"
     ),
     "T2": (
         "Of the parts that a factory makes, {n1}% are {a} and {n2}% are {b}. A scanner {r1} for "
         "{x1}% of the former and {r2} for {x2}% of the latter. A random part is scanned, and the "
-        "scanner {r}. The part is"
+        "scanner {r}. The part turns out to be"
     ),
     "T3": (
         "{n1}% of the messages that reach an office are {a} and {n2}% are {b}. The filter {r1} "
         "{x1}% of the former and {r2} {x2}% of the latter. A message is taken at random, and the "
-        "filter {r} it. That message is"
+        "filter {r} it. The message turns out to be"
     ),
     "T4": (
         "Paintings at the fair: {n1}% {a}, {n2}% {b}. Of the former an expert {r1} {x1}%, of the "
         "latter she {r2} {x2}%. She looks at a painting chosen at random and {r} it. The painting "
-        "is"
+        "turns out to be"
     ),
 }
 
@@ -49,12 +49,12 @@ URNS = {
     "U2": (
         "Boxes - {a}: {x1} red and {y1} blue cubes; {b}: {x2} red and {y2} blue cubes. A box is "
         "picked, each with the same chance. Cubes taken from it blindly, {rule}: {draws}. The box "
-        "that was picked is"
+        "that was picked is the"
     ),
     "U3": (
         "A fair coin decides between two bags: the {a} bag, with {x1} red and {y1} blue stones, "
         "and the {b} bag, with {x2} red and {y2} blue stones. Stones are then drawn from the bag "
-        "at random, {rule}: {draws}. The bag chosen by the coin is"
+        "at random, {rule}: {draws}. The bag chosen by the coin is the"
     ),
 }
 

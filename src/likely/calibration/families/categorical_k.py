@@ -23,20 +23,23 @@ KINDS = {
 
 PLURALS = {"bead": "beads", "scarf": "scarves"}
 
+ASPECTS = {"bead": "colour", "scarf": "fabric"}
+"""In what the kinds of a thing differ."""
+
 TEMPLATES = {
-    "K1": "A chest holds {mix}. One {thing} is taken out at random. It is",
+    "K1": "A chest holds {mix}. One {thing} is taken out at random. Its {what} is",
     "K2": (
         "Among the {things} in the shop, {mix}. One {thing} falls off the shelf, by pure chance. "
-        "The {thing} that fell is"
+        "The {what} of the {thing} that fell is"
     ),
-    "K3": "Stock of {things} - {mix}. Kind of a {thing} picked at random:",
+    "K3": "Stock of {things} by {what} - {mix}. Random draw of a {thing}; its {what}:",
     "K4": (
-        "A crate of {things} holds, by kind, {mix}. Every {thing} has the same chance of being "
-        "sold first. The {thing} sold first is"
+        "A crate of {things} holds, by {what}, {mix}. Every {thing} has the same chance of being "
+        "sold first. The {what} of the {thing} sold first is"
     ),
     "K5": (
         "For a lucky dip there are {mix} in a barrel. Ada reaches in with her eyes shut. "
-        "The {thing} in her hand is"
+        "The {what} of the {thing} in her hand is"
     ),
 }
 """``{mix}`` names the kinds one after another, each as its part says."""
@@ -115,7 +118,11 @@ def _render(spec: object) -> Item:
     words = {f"c{i}": name for i, name in enumerate(names, start=1)}
     words |= {
         slot: word
-        for slot, word in (("thing", thing), ("things", PLURALS[thing]))
+        for slot, word in (
+            ("thing", thing),
+            ("things", PLURALS[thing]),
+            ("what", ASPECTS[thing]),
+        )
         if f"{{{slot}}}" in template
     }
     wording = fill(template, words, {f"n{i}": n for i, n in enumerate(counts, start=1)})

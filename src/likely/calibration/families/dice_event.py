@@ -33,7 +33,7 @@ PARITY = {
     ),
     "P5": (
         f"Under a cup {{d|there is|there are}} {_DICE}. After a good shake the total is {{a}} or "
-        "{b}, and nobody knows which. The cup is lifted, and the total is"
+        "{b}, and nobody knows which. The cup is lifted, and the total turns out to be"
     ),
 }
 """Of the events even and odd, which are the options themselves."""
@@ -52,8 +52,8 @@ THRESHOLD = {
         "of {eb} is called {b}. This time the total is called"
     ),
     "H4": (
-        f"You {{a}} if the total is {{ea}}, and you {{b}} if it is {{eb}}. You roll {_DICE}, and "
-        "you"
+        f"You {{a}} if the total is {{ea}}, and you {{b}} if it is {{eb}}. You roll {_DICE}. "
+        "As a result you"
     ),
     "H5": (
         f"Rule: say {{a}} when the total is {{ea}}, and say {{b}} when it is {{eb}}. Roll: "

@@ -27,7 +27,7 @@ TEMPLATES = {
     ),
     "R2": (
         "A pack of {n1} {a} and {n2} {b} cards is shuffled. Dealt from the top so far, and laid "
-        "aside: {draws}. The next card is"
+        "aside: {draws}. The colour of the next card is"
     ),
     "R3": (
         "A jar contained {n1} {a} and {n2} {b} sweets. Picked blindly and eaten until now: "
@@ -39,7 +39,7 @@ TEMPLATES = {
     ),
     "R5": (
         "At first there were {n1} {a} and {n2} {b} tickets in the drum. Tickets are drawn by "
-        "chance, without replacement. Already drawn: {draws}. The ticket that follows is"
+        "chance, without replacement. Already drawn: {draws}. The colour of the next ticket is"
     ),
 }
 

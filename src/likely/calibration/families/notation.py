@@ -22,14 +22,14 @@ TEMPLATES = {
     "M1": "A jar holds {mix}. One {thing} is drawn at random. Its colour is",
     "M2": (
         "Somebody fills a sack with {mix}, mixes them well and takes out one {thing} without "
-        "looking. The {thing} is"
+        "looking. The colour of that {thing} is"
     ),
     "M3": "Contents of the tin - {mix}. Colour of a {thing} picked at random:",
     "M4": (
         "In a tombola there are {mix}. Each {thing} has the same chance to come out first. The "
-        "first {thing} to come out is"
+        "colour of the first {thing} to come out is"
     ),
-    "M5": "From a drawer full of {mix}, a blindfolded child pulls out one {thing}, and it is",
+    "M5": "From a drawer full of {mix}, a blindfolded child pulls out one {thing}. Its colour is",
 }
 """``{mix}`` is one of `MIXES`."""
 

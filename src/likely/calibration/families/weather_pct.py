@@ -27,7 +27,7 @@ TEMPLATES = {
     ),
     "W3": (
         "At the harbour the chance of a {a} morning is {p}; all the other mornings are {b}. This "
-        "morning is"
+        "morning the weather is"
     ),
     "W4": "Outlook for Sunday - {a} with a chance of {p}, {b} otherwise. The weather on Sunday:",
     "W5": (
@@ -36,7 +36,7 @@ TEMPLATES = {
     ),
     "W6": (
         "The afternoon will be {a} unless it turns {b}, and the chance that it does turn so is "
-        "{p}. The afternoon is"
+        "{p}. In the end the afternoon is"
     ),
 }
 
