@@ -17,7 +17,7 @@ PASSING = ("429", "500", "hang", "cut")  # faults of one answer; the next reques
 LASTING = (
     "after_temperature", "echo_ignored", "off_by_one", "too_few", "nan", "positive",
     "null_last", "sentinel_last", "zero_first", "truncated_json", "wrong_ids", "no_list",
-    "never_500",
+    "never_500", "before_bias", "no_bias", "half_bias",
 )  # fmt: skip
 
 
@@ -167,6 +167,20 @@ def _row(state, ids, temperature=1.0):
     return row
 
 
+def _biased_row(state, ids, body):
+    """The row with its bias, which llama-server writes as pairs and the others as an object."""
+    row = _row(state, ids, body["temperature"])
+    bias = body.get("logit_bias") or {}
+    if bias and "no_bias" in state.lasting:
+        raise _RefusalError("logit_bias is not supported")
+    if "before_bias" in state.lasting:
+        return row
+    row = row.copy()
+    for token, value in bias.items() if isinstance(bias, dict) else bias:
+        row[int(token)] += 0.5 * value if "half_bias" in state.lasting else value
+    return row - np.log(np.exp(row[np.isfinite(row)] - row.max()).sum()) - row.max()
+
+
 def _own(state, ids, place, temperature):
     """The log-prob of ids[place], with the faults that touch prompt log-probs."""
     if place == 0:
@@ -225,7 +239,7 @@ def _vllm_completion(state, body):
     ids = prompt if isinstance(prompt, list) else _bos(state) + _encode(state, prompt)
     if k > state.max_top:
         raise _RefusalError(f"requested {k} logprobs, at most {state.max_top}")
-    row = _row(state, ids, temperature)
+    row = _biased_row(state, ids, body)
     sampled = int(
         np.argsort(-row, kind="stable")[min(state.sampled, int(np.isfinite(row).sum()) - 1)]
     )
@@ -256,7 +270,7 @@ def _completion(ids, log_probs, *, table=None, n_generated):
 def _openai_completion(state, body):
     prompt, k, temperature = body["prompt"], body["logprobs"], body["temperature"]
     ids = prompt if isinstance(prompt, list) else _encode(state, prompt)
-    row = _row(state, ids, temperature)
+    row = _biased_row(state, ids, body)
     sampled = _likeliest(row, 1)[0]
     strings = state.model.tokenizer.strings
     last = {strings[t]: _written(row[t]) for t in _likeliest(row, min(k, state.max_top))}
@@ -340,6 +354,8 @@ def _llama_detokenize(state, body):
 
 def _llama_completion(state, body):
     ids = body["prompt"]
+    if body["post_sampling_probs"]:
+        return _llama_drawn(state, body)
     row = _row(state, ids, body["temperature"])
     listed = [
         {"id": t, "token": state.model.tokenizer.strings[t],
@@ -350,6 +366,20 @@ def _llama_completion(state, body):
         "tokens_evaluated": len(ids),
         "truncated": False,
         "completion_probabilities": [{**listed[0], "top_logprobs": listed}],
+    }
+
+
+def _llama_drawn(state, body):
+    """What it draws from, as probabilities in float32."""
+    row = _biased_row(state, body["prompt"], body)
+    listed = [
+        {"id": t, "token": state.model.tokenizer.strings[t],
+         "prob": float(np.float32(np.exp(row[t])))}
+        for t in _likeliest(row, body["n_probs"])
+    ]  # fmt: skip
+    return {
+        "tokens_evaluated": len(body["prompt"]),
+        "completion_probabilities": [{**listed[0], "top_probs": listed}],
     }
 
 

@@ -6,7 +6,7 @@ generated token at the end. Every reading here is checked by count, and by id wh
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from likely.models.server.listing import Listing, make_listing, read_log_prob
 from likely.models.server.replies import Choice, Completion, LogProbs
@@ -26,6 +26,7 @@ class Question:
         own: Whether the log-probs of the prompt's own tokens are wanted.
         k: How many of the likeliest next tokens to list, at least 1.
         temperature: 1 but for the probe that looks whether the log-probs move with it.
+        bias: What is added to the logits of some ids, nats.
     """
 
     ids: tuple[int, ...]
@@ -33,6 +34,7 @@ class Question:
     own: bool
     k: int
     temperature: float = 1.0
+    bias: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,8 @@ def ask_completions(endpoint: Endpoint, question: Question, *, bos_id: int | Non
         "seed": SEED,
         **endpoint.extra,
     }
+    if question.bias:
+        body["logit_bias"] = {str(token): value for token, value in question.bias.items()}
     answer = endpoint.transport.post(endpoint.url, body, Completion)
     if len(answer.choices) != 1:
         raise AnswerError(f"one completion was asked for, {len(answer.choices)} came")

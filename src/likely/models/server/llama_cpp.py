@@ -1,8 +1,10 @@
 """The two servers of llama.cpp: its own, and that of llama-cpp-python. Unit: nats."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from likely.models.server.completions import SEED, Endpoint, Question, Reading, ask_completions
 from likely.models.server.dialect import Address, Facts, Spelling, find_served
@@ -13,6 +15,7 @@ from likely.models.server.replies import (
     NativeCompletion,
     Pieces,
     Props,
+    SampledCompletion,
     Text,
 )
 from likely.models.server.transport import AnswerError, RefusedError, Transport
@@ -20,6 +23,10 @@ from likely.models.server.transport import AnswerError, RefusedError, Transport
 _FLOAT32_ROUNDING = 2.0**-24  # llama-server adds up a whole vocabulary in float32, one by one
 _LARGE_VOCABULARY = 1 << 18
 _NO_TEXT = "codec can't decode"  # how llama-cpp-python says that bytes are no UTF-8
+
+
+Native = TypeVar("Native", NativeCompletion, SampledCompletion)
+Shown = TypeVar("Shown")
 
 
 @dataclass(kw_only=True)
@@ -138,35 +145,56 @@ class LlamaServer:
     def ask(self, question: Question, *, facts: Facts) -> Reading:
         if question.own:
             raise AnswerError("llama-server gives no log-probs of prompt tokens")
-        body = {
-            "prompt": list(question.ids),
-            "n_predict": 1,
-            "n_probs": question.k,
-            "temperature": question.temperature,
-            "top_k": 1,
-            "top_p": 1.0,
-            "min_p": 0.0,
-            "repeat_penalty": 1.0,
-            "seed": SEED,
-            "post_sampling_probs": False,
-            "cache_prompt": False,  # its cached and fresh passes round differently
-        }
-        answer = self.transport.post(f"{self.address.root}/completion", body, NativeCompletion)
-        if answer.truncated or answer.tokens_evaluated != len(question.ids):
-            raise AnswerError(
-                f"the server read {answer.tokens_evaluated} prompt tokens where "
-                f"{len(question.ids)} were sent"
-            )
-        if len(answer.completion_probabilities) != 1:
-            raise AnswerError(
-                f"one list of likeliest tokens was asked for, "
-                f"{len(answer.completion_probabilities)} came"
-            )
-        listed = answer.completion_probabilities[0].top_logprobs
+        if question.bias:
+            return self._ask_biased(question)
+        body = {**self._body(question.ids), "n_probs": question.k, "top_k": 1,
+                "temperature": question.temperature, "post_sampling_probs": False}  # fmt: skip
+        answer = self._complete(body, question.ids, NativeCompletion)
+        listed = _only(answer.completion_probabilities).top_logprobs
         entries: list[tuple[int | None, str, float]] = [(t.id, t.token, t.logprob) for t in listed]
         rounding = (facts.n_vocab or _LARGE_VOCABULARY) * _FLOAT32_ROUNDING
         listing = make_listing(entries, k=question.k, greedy=True, rounding=rounding)
         return Reading(own=None, listing=listing)
+
+    def _ask_biased(self, question: Question) -> Reading:
+        """Ask for the probabilities that it draws from: the others are those before the bias."""
+        body = {
+            **self._body(question.ids),
+            "n_probs": question.k,
+            "top_k": 0,  # no cut: what is left out would be spread over what is listed
+            "temperature": question.temperature,
+            "post_sampling_probs": True,
+            "logit_bias": [[token, value] for token, value in question.bias.items()],
+        }
+        answer = self._complete(body, question.ids, SampledCompletion)
+        listed = _only(answer.completion_probabilities).top_probs
+        entries: list[tuple[int | None, str, float]] = [
+            (t.id, t.token, math.log(t.prob) if t.prob > 0 else -math.inf) for t in listed
+        ]
+        listing = make_listing(entries, k=question.k, greedy=False)
+        return Reading(own=None, listing=listing)
+
+    def _body(self, ids: Sequence[int]) -> dict[str, object]:
+        return {
+            "prompt": list(ids),
+            "n_predict": 1,
+            "top_p": 1.0,
+            "min_p": 0.0,
+            "repeat_penalty": 1.0,
+            "seed": SEED,
+            "cache_prompt": False,  # its cached and fresh passes round differently
+        }
+
+    def _complete(
+        self, body: Mapping[str, object], ids: Sequence[int], reply: type[Native]
+    ) -> Native:
+        answer = self.transport.post(f"{self.address.root}/completion", body, reply)
+        if answer.truncated or answer.tokens_evaluated != len(ids):
+            raise AnswerError(
+                f"the server read {answer.tokens_evaluated} prompt tokens where "
+                f"{len(ids)} were sent"
+            )
+        return answer
 
     def _tokenize(self, text: str, *, special: bool) -> Spelling:
         body = {"content": text, "add_special": special, "with_pieces": True}
@@ -179,3 +207,9 @@ class LlamaServer:
     def _special_id(self, piece: str) -> int | None:
         spelled = self._tokenize(piece, special=False) if piece else ()
         return spelled[0][0] if len(spelled) == 1 else None
+
+
+def _only(steps: Sequence[Shown]) -> Shown:
+    if len(steps) != 1:
+        raise AnswerError(f"one list of likeliest tokens was asked for, {len(steps)} came")
+    return steps[0]

@@ -2,19 +2,19 @@
 
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Int
 
-from likely.core.model import ModelInfo, Sink, Tokenizer, Work
+from likely.core.model import ModelInfo, Sink, Tokenizer, Tokens, TopTokens, Work
 from likely.core.trie import build_trie
 from likely.errors import CapabilityError, LikelyError, ServerError
 from likely.models.server.listing import Listing
 from likely.models.server.probe import Findings
-from likely.models.server.transport import Transport
+from likely.models.server.transport import RefusedError, Transport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +74,47 @@ class ServerModel:
             raise CapabilityError(
                 f"{self.info.name!r} gives no whole rows and no hidden states; use a local model"
             )
-        if len(work.top_nodes) and work.top_k > self.findings.top_k:
-            raise CapabilityError(
-                f"{self.info.name!r} lists at most {self.findings.top_k} likeliest tokens, "
-                f"{work.top_k} were asked for; ask for fewer, or load it with a larger top_k="
-            )
+        if len(work.top_nodes):
+            self._check_top_k(work.top_k)
         paths, listed = self._split_pairs(work)
         open_pairs = self._run(paths, self._read_path, sink, work)
         self._run(
             _list_jobs(work, [*listed, *open_pairs], self.findings.top_k),
             self._read_list, sink, work,
         )  # fmt: skip
+
+    def top_with_bias(self, prefix: Tokens, bias: Mapping[int, float], *, k: int) -> TopTokens:
+        """Return the ``k`` likeliest tokens after ``prefix``, some logits raised by ``bias``.
+
+        Whether the server tells log-probs from after the bias is for the caller to find out.
+
+        Args:
+            prefix: Ids.
+            bias: Nats by id; empty for the plain list.
+            k: How many, at most what the server lists.
+
+        Raises:
+            CapabilityError: The server lists fewer tokens, or refuses a bias.
+            ServerError: It does not answer, or not in a way that can be used.
+        """
+        self._check_top_k(k)
+        ids = tuple(prefix)
+        try:
+            listing = self.findings.asker.ask(ids, own=False, k=k, bias=bias).listing
+        except RefusedError as error:
+            if not bias:
+                raise
+            raise CapabilityError(f"{self.info.name!r} refuses a logit bias: {error}") from error
+        if listing is None:
+            raise ServerError(f"{self._describe(ids)}: no list of likeliest tokens came")
+        return listing.top(k)
+
+    def _check_top_k(self, k: int) -> None:
+        if k > self.findings.top_k:
+            raise CapabilityError(
+                f"{self.info.name!r} lists at most {self.findings.top_k} likeliest tokens, "
+                f"{k} were asked for; ask for fewer, or load it with a larger top_k="
+            )
 
     def _split_pairs(self, work: Work) -> tuple[list[_Job], list[int]]:
         """Return one job for each longest path, and the pairs that need lists instead."""

@@ -144,3 +144,25 @@ class NativeCompletion(_Wire):
     tokens_evaluated: int
     truncated: bool = False
     completion_probabilities: list[Step] = []
+
+
+class SampledToken(_Wire):
+    """A token of llama-server's list of what it draws from."""
+
+    id: int
+    token: str
+    prob: float
+
+
+class SampledStep(_Wire):
+    """One generated token of llama-server with the list that it was drawn from."""
+
+    top_probs: list[SampledToken]
+
+
+class SampledCompletion(_Wire):
+    """llama-server: POST /completion with ``post_sampling_probs``."""
+
+    tokens_evaluated: int
+    truncated: bool = False
+    completion_probabilities: list[SampledStep] = []
