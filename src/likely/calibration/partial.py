@@ -180,36 +180,42 @@ def _product(
     ids: Ids, tops: Mapping[Ids, TopTokens], tokenizer: Tokenizer, rounding: float
 ) -> tuple[float, float] | None:
     """Return between which ends a surface's probability lies; None if its start is not listed."""
-    low = high = 1.0
+    low = high = 0.0
     for n, token in enumerate(ids):
         top = tops.get(ids[:n])
         if top is None:
-            return 0.0, high
-        step = _step(top, token, tokenizer, rounding)
+            return 0.0, math.exp(high)
+        step = listed_interval(top, token, tokenizer=tokenizer, rounding=rounding)
         if step is None and n == 0:
             return None
         if step is None:
-            step = 0.0, min(1.0, math.exp(top.log_prob_elsewhere + rounding))
-        low, high = low * step[0], high * step[1]
-    return low, high
+            step = -math.inf, min(0.0, top.log_prob_elsewhere + rounding)
+        low, high = low + step[0], high + step[1]
+    return math.exp(low), math.exp(high)
 
 
-def _step(
-    top: TopTokens, token: int, tokenizer: Tokenizer, rounding: float
+def listed_interval(
+    top: TopTokens, token: int, *, tokenizer: Tokenizer, rounding: float = 0.0
 ) -> tuple[float, float] | None:
-    """Return between which ends the probability of a listed token lies; None if it is not."""
-    if token in top.tokens:
-        value = top.log_probs[top.tokens.index(token)]
-        return math.exp(value - rounding), min(1.0, math.exp(value + rounding))
+    """Return between which ends the log-probability of a listed token lies; None if it is not.
+
+    Args:
+        top: A list; of tokens named by text only it keeps one of several with the same text, the
+            least likely, so a likelier one may hide behind a text of one byte.
+        token: Its id.
+        tokenizer: For the token's text.
+        rounding: Nats by which a value may be off.
+    """
     if None not in top.tokens:
-        return None
+        if token not in top.tokens:
+            return None
+        value = top.log_probs[top.tokens.index(token)]
+        return value - rounding, min(0.0, value + rounding)
     piece = tokenizer.decode([token])
-    named = [value for text, value in zip(top.pieces, top.log_probs, strict=True) if text == piece]
-    if not named:
+    if piece not in top.pieces:
         return None
-    # Of several tokens of one text the list keeps one, the least likely: a short text may hide a
-    # likelier one, which then lies in what the list leaves.
-    low, high = math.exp(named[0] - rounding), min(1.0, math.exp(named[0] + rounding))
+    value = top.log_probs[top.pieces.index(piece)]
+    high = min(0.0, value + rounding)
     if len(piece.strip().encode()) < 2:
-        high = max(high, math.exp(top.log_mass_elsewhere))
-    return low, high
+        high = max(high, top.log_mass_elsewhere)
+    return value - rounding, high
