@@ -31,6 +31,7 @@ class State:
     lasting: frozenset[str] = frozenset()
     max_top: int = 20
     sampled: int = 3  # rank of the token that vLLM draws, and lists even beyond its k
+    most_texts: int = 1000  # of one answer
     key: str | None = None
     delays: dict[int, float] = field(default_factory=dict)  # seconds by length of the prompt
     together: int = 0
@@ -218,6 +219,30 @@ def _bos(state):
     return [] if state.model.info.bos_id is None else [state.model.info.bos_id]
 
 
+def _written_texts(state, ids, body, n, max_tokens):
+    """Texts drawn from the table, n of them in a stream of the seed."""
+    rng = np.random.default_rng(body["seed"])
+    texts = []
+    for _ in range(min(n, state.most_texts)):
+        written = []
+        for _ in range(max_tokens):
+            probs = np.exp(_row(state, [*ids, *written], body["temperature"]))
+            written.append(int(rng.choice(len(probs), p=probs / probs.sum())))
+            if written[-1] == state.model.info.eos_id:
+                written.pop()
+                break
+        texts.append(state.model.tokenizer.decode(written))
+    return texts
+
+
+def _texts(state, ids, body):
+    texts = _written_texts(state, ids, body, body["n"], body["max_tokens"])
+    return {
+        "choices": [{"index": i, "text": text} for i, text in enumerate(texts)],
+        "usage": {"prompt_tokens": len(ids), "completion_tokens": len(texts)},
+    }
+
+
 # vLLM ------------------------------------------------------------------------------------------
 
 
@@ -235,8 +260,11 @@ def _vllm_detokenize(state, body):
 
 
 def _vllm_completion(state, body):
-    prompt, k, temperature = body["prompt"], body["logprobs"], body["temperature"]
+    prompt = body["prompt"]
     ids = prompt if isinstance(prompt, list) else _bos(state) + _encode(state, prompt)
+    if "logprobs" not in body:
+        return _texts(state, ids, body)
+    k, temperature = body["logprobs"], body["temperature"]
     if k > state.max_top:
         raise _RefusalError(f"requested {k} logprobs, at most {state.max_top}")
     row = _biased_row(state, ids, body)
@@ -268,8 +296,11 @@ def _completion(ids, log_probs, *, table=None, n_generated):
 
 
 def _openai_completion(state, body):
-    prompt, k, temperature = body["prompt"], body["logprobs"], body["temperature"]
+    prompt = body["prompt"]
     ids = prompt if isinstance(prompt, list) else _encode(state, prompt)
+    if "logprobs" not in body:
+        return _texts(state, ids, body)
+    k, temperature = body["logprobs"], body["temperature"]
     row = _biased_row(state, ids, body)
     sampled = _likeliest(row, 1)[0]
     strings = state.model.tokenizer.strings
@@ -302,8 +333,10 @@ def _python_detokenize(state, body):
 def _python_completion(state, body):
     if not isinstance(body["prompt"], str):
         raise _RefusalError("Input should be a valid string")
-    temperature, k = body["temperature"], body["logprobs"]
     ids = _bos(state) + _encode(state, body["prompt"])
+    if "logprobs" not in body:
+        return _texts(state, ids, {**body, "n": 1})
+    temperature, k = body["temperature"], body["logprobs"]
     strings = state.model.tokenizer.strings
     generated = _likeliest(_row(state, ids, temperature), 1)
     if not body["prompt"]:  # it then takes the BOS itself for generated, and leaves it out
@@ -354,6 +387,9 @@ def _llama_detokenize(state, body):
 
 def _llama_completion(state, body):
     ids = body["prompt"]
+    if "n_probs" not in body:
+        (text,) = _written_texts(state, ids, body, 1, body["n_predict"])
+        return {"content": text, "tokens_evaluated": len(ids)}
     if body["post_sampling_probs"]:
         return _llama_drawn(state, body)
     row = _row(state, ids, body["temperature"])

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from likely.models.server.completions import SEED, Endpoint, Question, Reading, ask_completions
+from likely.models.server.completions import (
+    SEED,
+    Draw,
+    Endpoint,
+    Question,
+    Reading,
+    ask_completions,
+    draw_completions,
+)
 from likely.models.server.dialect import Address, Facts, Spelling, find_served
 from likely.models.server.listing import make_listing
 from likely.models.server.replies import (
@@ -17,6 +25,7 @@ from likely.models.server.replies import (
     Props,
     SampledCompletion,
     Text,
+    Written,
 )
 from likely.models.server.transport import AnswerError, RefusedError, Transport
 
@@ -25,7 +34,7 @@ _LARGE_VOCABULARY = 1 << 18
 _NO_TEXT = "codec can't decode"  # how llama-cpp-python says that bytes are no UTF-8
 
 
-Native = TypeVar("Native", NativeCompletion, SampledCompletion)
+Native = TypeVar("Native", NativeCompletion, SampledCompletion, Written)
 Shown = TypeVar("Shown")
 
 
@@ -39,6 +48,7 @@ class LlamaCppPython:
     tops: tuple[int, ...] = (200,)
     takes_ids: bool = False
     has_tokenizer: bool = True
+    draws: int = 1  # it gives one text, however many are asked for
 
     def facts(self, sample: str) -> Facts:
         served = find_served(self.transport, self.address)
@@ -81,18 +91,24 @@ class LlamaCppPython:
             "repeat_penalty": 1.0,
             "min_tokens": 1,
         }
-        endpoint = Endpoint(
+        reading = ask_completions(self._endpoint(extra), question, bos_id=facts.bos_id)
+        if question.ids == (facts.bos_id,) and reading.listing is None:
+            # It tells nothing of what follows a BOS alone, in no list and in no echo.
+            return Reading(own=reading.own, listing=make_listing([], k=question.k, greedy=False))
+        return reading
+
+    def draw(self, draw: Draw, *, facts: Facts) -> list[str]:
+        extra = {"top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0}
+        return draw_completions(self._endpoint(extra), draw)
+
+    def _endpoint(self, extra: Mapping[str, object]) -> Endpoint:
+        return Endpoint(
             transport=self.transport,
             url=f"{self.address.api}/completions",
             model=self.address.model,
             extra=extra,
             greedy=True,
         )
-        reading = ask_completions(endpoint, question, bos_id=facts.bos_id)
-        if question.ids == (facts.bos_id,) and reading.listing is None:
-            # It tells nothing of what follows a BOS alone, in no list and in no echo.
-            return Reading(own=reading.own, listing=make_listing([], k=question.k, greedy=False))
-        return reading
 
     @cached_property
     def _begin(self) -> tuple[int, ...]:
@@ -114,6 +130,7 @@ class LlamaServer:
     tops: tuple[int, ...] = (1000,)
     takes_ids: bool = True
     has_tokenizer: bool = True
+    draws: int = 1
 
     def facts(self, sample: str) -> Facts:
         props = self.transport.get(f"{self.address.root}/props", Props)
@@ -173,6 +190,11 @@ class LlamaServer:
         ]
         listing = make_listing(entries, k=question.k, greedy=False)
         return Reading(own=None, listing=listing)
+
+    def draw(self, draw: Draw, *, facts: Facts) -> list[str]:
+        body = {**self._body(draw.ids), "n_predict": draw.max_tokens, "temperature": 1.0,
+                "top_k": 0, "seed": draw.seed}  # fmt: skip
+        return [self._complete(body, draw.ids, Written).content]
 
     def _body(self, ids: Sequence[int]) -> dict[str, object]:
         return {

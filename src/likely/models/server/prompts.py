@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from likely.core.model import Tokenizer
 from likely.errors import CapabilityError
-from likely.models.server.completions import Question, Reading
+from likely.models.server.completions import Draw, Question, Reading
 from likely.models.server.dialect import Dialect, Facts
 
 
@@ -46,6 +46,11 @@ class Asker:
             ids=ids, text=text, own=own, k=k, temperature=temperature, bias=bias or {}
         )
         return self.dialect.ask(question, facts=self.facts)
+
+    def draw(self, ids: tuple[int, ...], *, n: int, max_tokens: int, seed: int) -> list[str]:
+        """Return texts after a prompt; errors as in `ask`."""
+        draw = Draw(ids=ids, text=self.text(ids), n=n, max_tokens=max_tokens, seed=seed)
+        return self.dialect.draw(draw, facts=self.facts)
 
     def text(self, ids: tuple[int, ...]) -> str | None:
         """Return the text that goes instead of ids, or None where ids go.

@@ -124,6 +124,27 @@ class Completion(_Wire):
     usage: Usage
 
 
+class TextChoice(_Wire):
+    """One completion of which only the text is wanted."""
+
+    text: str
+
+
+class Texts(_Wire):
+    """POST /v1/completions without log-probs."""
+
+    choices: list[TextChoice]
+    usage: Usage
+
+
+class Written(_Wire):
+    """llama-server: POST /completion without log-probs."""
+
+    content: str
+    tokens_evaluated: int
+    truncated: bool = False
+
+
 class ListedToken(_Wire):
     """A token of llama-server's list."""
 
