@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likely.calibration import feasible as geometry
-from likely.calibration.feasible import (
+from likely.calibration import polytope as geometry
+from likely.calibration.polytope import (
     Feasible,
     entropy_interval,
     feasible,

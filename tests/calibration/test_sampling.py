@@ -79,7 +79,7 @@ def test_estimates_hold_the_truth_that_rows_tell():
     model = words({" red": 0.4, "Blue": 0.2, "red": 0.1, " green": 0.3})
     pm, share = 0.7, 0.5 / 0.7
     covered = {"pm": 0, "pi1": 0, "wd01": 0}
-    repeats = 200
+    repeats = 60
     for seed in range(repeats):
         counts = draw_counts(ExactSampler(model=model), [TWO], 60, max_tokens=2, seed=seed)
         found = sample_metrics(targets([TWO]), counts, level=0.9)

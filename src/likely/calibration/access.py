@@ -256,7 +256,8 @@ class Spread:
         """Return one line for a person."""
         return (
             f"{self.n_changed} of {self.n_items} items changed over {len(self.log_masses)} "
-            f"repeats: log-mass by up to {self.max_log_mass:.3g} nats, share by up to {self.max_share:.3g}"
+            f"repeats: log-mass by up to {self.max_log_mass:.3g} nats, share by up to "
+            f"{self.max_share:.3g}"
         )
 
     def to_dict(self) -> dict[str, object]:

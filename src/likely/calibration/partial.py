@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Float
 
-from likely.calibration.feasible import (
+from likely.calibration.polytope import (
     Feasible,
     entropy_interval,
     feasible,
@@ -48,7 +48,7 @@ def partial_metrics(
         from the ideal; ``wd_line_norm_``: distance on the line of numbers over its length, NaN for
         names; ``entropy_gap_``: bits above the entropy of the ideal. Where the options surely have
         no mass the last four are NaN. ``is_resolved``: ``pm``, ``pi1`` and ``wd01``, as far as they
-        are defined, lie within ``tolerance``. ``is_outer``: more than `feasible.MAX_OPEN` options
+        are defined, lie within ``tolerance``. ``is_outer``: more than `polytope.MAX_OPEN` options
         have an unknown mass, so ``wd01_high``, ``wd_line_norm_high`` and ``entropy_gap_low`` may
         lie further out than they need to; or the least distance on the line does.
 
