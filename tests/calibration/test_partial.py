@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likely.calibration import polytope as geometry
+from likely.calibration.partial import lists_needed, partial_metrics, row_of_tops
 from likely.calibration.polytope import (
     Feasible,
     entropy_interval,
@@ -15,7 +16,6 @@ from likely.calibration.polytope import (
     least_total_variation,
     line_distance_interval,
 )
-from likely.calibration.partial import lists_needed, partial_metrics, row_of_tops
 from likely.calibration.tables import PartialRow, Targets
 from likely.core.model import TopTokens
 from likely.errors import InputError
