@@ -14,6 +14,11 @@ from typing import TYPE_CHECKING
 from likely.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from likely.calibration.access import best_route as best_route
+    from likely.calibration.access import check_lists as check_lists
+    from likely.calibration.access import estimate_calls as estimate_calls
+    from likely.calibration.access import repeat_spread as repeat_spread
+    from likely.calibration.access import routes as routes
     from likely.calibration.assigners import BEHAVIOURS as BEHAVIOURS
     from likely.calibration.assigners import Rules as Rules
     from likely.calibration.baselines import BASELINES as BASELINES
@@ -21,11 +26,15 @@ if TYPE_CHECKING:
     from likely.calibration.baselines import baseline_table as baseline_table
     from likely.calibration.baselines import best_constant as best_constant
     from likely.calibration.baselines import measure_baseline as measure_baseline
+    from likely.calibration.batches import batch_tests as batch_tests
+    from likely.calibration.batches import draw_batches as draw_batches
     from likely.calibration.behaviours import Behaviour as Behaviour
     from likely.calibration.behaviours import Plane as Plane
     from likely.calibration.behaviours import classify as classify
     from likely.calibration.behaviours import classify_cells as classify_cells
     from likely.calibration.behaviours import plane as plane
+    from likely.calibration.biasing import biased_masses as biased_masses
+    from likely.calibration.biasing import check_bias as check_bias
     from likely.calibration.family import FAMILIES as FAMILIES
     from likely.calibration.family import Family as Family
     from likely.calibration.family import build as build
@@ -40,12 +49,16 @@ if TYPE_CHECKING:
     from likely.calibration.metrics import METRICS as METRICS
     from likely.calibration.metrics import measure as measure
     from likely.calibration.metrics import shares as shares
+    from likely.calibration.partial import partial_metrics as partial_metrics
     from likely.calibration.regression import CalibrationRegression as CalibrationRegression
     from likely.calibration.regression import calibration_regression as calibration_regression
+    from likely.calibration.sampling import draw_counts as draw_counts
+    from likely.calibration.sampling import sample_metrics as sample_metrics
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "access": ("best_route", "check_lists", "estimate_calls", "repeat_spread", "routes"),
         "assigners": ("BEHAVIOURS", "Rules"),
         "baselines": (
             "BASELINES",
@@ -54,13 +67,17 @@ __getattr__, __dir__, __all__ = lazy_names(
             "best_constant",
             "measure_baseline",
         ),
+        "batches": ("batch_tests", "draw_batches"),
         "behaviours": ("Behaviour", "Plane", "classify", "classify_cells", "plane"),
+        "biasing": ("biased_masses", "check_bias"),
         "family": ("FAMILIES", "Family", "build"),
         "files": ("items_sha256", "iter_items", "read_items", "write_items"),
         "items": ("Item", "Option"),
         "lint_record": ("Lint",),
         "linting": ("lint",),
         "metrics": ("METRICS", "measure", "shares"),
+        "partial": ("partial_metrics",),
         "regression": ("CalibrationRegression", "calibration_regression"),
+        "sampling": ("draw_counts", "sample_metrics"),
     },
 )
