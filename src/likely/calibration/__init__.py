@@ -35,13 +35,23 @@ if TYPE_CHECKING:
     from likely.calibration.files import write_items as write_items
     from likely.calibration.items import Item as Item
     from likely.calibration.items import Option as Option
+    from likely.calibration.linked import LinkedShifts as LinkedShifts
+    from likely.calibration.linked import distractor_shift as distractor_shift
+    from likely.calibration.linked import linked_shifts as linked_shifts
+    from likely.calibration.linked import scale_error as scale_error
     from likely.calibration.lint_record import Lint as Lint
     from likely.calibration.linting import lint as lint
     from likely.calibration.metrics import METRICS as METRICS
     from likely.calibration.metrics import measure as measure
     from likely.calibration.metrics import shares as shares
+    from likely.calibration.probability_text import parse_probability as parse_probability
     from likely.calibration.regression import CalibrationRegression as CalibrationRegression
     from likely.calibration.regression import calibration_regression as calibration_regression
+    from likely.calibration.verbalised import StatedRevealed as StatedRevealed
+    from likely.calibration.verbalised import compare_stated as compare_stated
+    from likely.calibration.verbalised import join_revealed as join_revealed
+    from likely.calibration.verbalised import stated_distribution as stated_distribution
+    from likely.calibration.verbalised import stated_replies as stated_replies
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -62,5 +72,14 @@ __getattr__, __dir__, __all__ = lazy_names(
         "linting": ("lint",),
         "metrics": ("METRICS", "measure", "shares"),
         "regression": ("CalibrationRegression", "calibration_regression"),
+        "linked": ("LinkedShifts", "distractor_shift", "linked_shifts", "scale_error"),
+        "probability_text": ("parse_probability",),
+        "verbalised": (
+            "StatedRevealed",
+            "compare_stated",
+            "join_revealed",
+            "stated_distribution",
+            "stated_replies",
+        ),
     },
 )
