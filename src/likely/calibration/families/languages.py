@@ -149,12 +149,13 @@ def _plan(preset: Preset, seed: int, design: str) -> Sequence[object]:
         pairs, strata, n_pairs = pairs[:2], strata[1:3], 2
     if preset == "smoke":
         scenes, strata = scenes[:1], strata[1:]
+    numbers = {scale: number_pairs(scale, n_pairs, seed=seed) for scale, _ in strata}
     return [
-        _Spec(lang, scene, scale, notation, pair, numbers)
+        _Spec(lang, scene, scale, notation, pair, both)
         for lang, scene, (scale, notation), pair in product(
             LANGUAGES_OF_ITEMS, scenes, strata, pairs
         )
-        for numbers in number_pairs(scale, n_pairs, seed=seed)
+        for both in numbers[scale]
     ]
 
 

@@ -78,8 +78,7 @@ def _totals(scale: str, n_totals: int, *, seed: int) -> list[int]:
     low, high = SCALES[scale]
     low = max(low, _SMALLEST)
     rng = generator(seed, "calibration", "zero-one", scale)
-    drawn = rng.choice(high - low + 1, size=n_totals, replace=False)
-    return sorted(low + int(x) for x in drawn)
+    return [low + x for x in rng.permutation(high - low + 1)[:n_totals].tolist()]
 
 
 def _plan(preset: Preset, seed: int, design: str) -> Sequence[object]:
