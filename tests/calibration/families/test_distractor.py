@@ -9,7 +9,7 @@ import pytest
 from likely.calibration.families.distractor import POSITIONS
 from likely.calibration.family import build
 
-FULL = tuple(build("distractor", preset="full"))
+LITE = tuple(build("distractor", preset="lite"))
 SENTENCE = re.compile(
     r"(Tom is \d+ years old\. |The house was built in \d+\. |The number \d+ bus stops outside\. )"
 )
@@ -17,7 +17,7 @@ SENTENCE = re.compile(
 
 def links():
     found = defaultdict(list)
-    for item in FULL:
+    for item in LITE:
         found[item.meta["link"]].append(item)
     return found
 
@@ -44,21 +44,21 @@ def test_a_link_has_one_clean_item_and_each_kind_of_number_at_each_place():
 @pytest.mark.parametrize("position", POSITIONS)
 def test_the_sentence_stands_where_the_variant_says(position):
     where = {"before": 0, "between": 1, "after": 2}[position]
-    for item in FULL:
+    for item in LITE:
         if item.meta["variant"] == position:
             before = item.context[: SENTENCE.search(item.context).start()]
             assert before.count(". ") == where, item.context
 
 
 def test_the_law_is_that_of_the_counts_alone():
-    for item in FULL:
+    for item in LITE:
         n1, n2 = (int(x) for x in re.findall(r"\d+", SENTENCE.sub("", item.context)))
         assert item.ideal == (Fraction(n1, n1 + n2), Fraction(n2, n1 + n2))
 
 
 def test_the_unrelated_number_is_no_count_and_the_same_in_both_orders():
     drawn = defaultdict(set)
-    for item in FULL:
+    for item in LITE:
         if "kind" in item.meta:
             number = item.meta["distractor"]
             assert number not in item.numbers
@@ -68,5 +68,5 @@ def test_the_unrelated_number_is_no_count_and_the_same_in_both_orders():
 
 
 def test_a_blank_has_no_number_left():
-    assert not any(re.search(r"\d", item.blank) for item in FULL)
-    assert {item.blank.count("{n}") for item in FULL} == {2, 3}
+    assert not any(re.search(r"\d", item.blank) for item in LITE)
+    assert {item.blank.count("{n}") for item in LITE} == {2, 3}

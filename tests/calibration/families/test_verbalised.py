@@ -7,8 +7,8 @@ from fractions import Fraction
 from likely.calibration.families.verbalised import TOTALS
 from likely.calibration.family import build
 
-STATED = tuple(build("verbalised", preset="full"))
-REVEALED = tuple(build("verbalised", preset="full", design="revealed"))
+STATED = tuple(build("verbalised", preset="lite"))
+REVEALED = tuple(build("verbalised", preset="lite", design="revealed"))
 COUNT = re.compile(
     r"(\d+) (red|blue|green|yellow|black|white)|(red|blue|green|yellow|black|white) buttons: (\d+)"
     r"|(\d+) (?:balloons? )?(?:is|are) (red|blue|green|yellow|black|white)"
@@ -25,7 +25,6 @@ def test_the_law_is_the_point_mass_at_the_percentage_of_the_colour_asked_for():
     for item in STATED:
         urn = counts(item)
         asked = item.meta["mention"].split("/")[item.meta["asked"] == "second"]
-        # The colour that the question names stands after the last full stop but its own.
         assert len(re.findall(rf"\b{asked}\b", item.context)) == 2, item.context
         percent = Fraction(100 * urn[asked], sum(urn.values()))
         assert percent.denominator == 1
