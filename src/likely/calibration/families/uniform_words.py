@@ -118,7 +118,7 @@ def _render(spec: object) -> Item:
         has_twin=False,
         meta={
             "class": kind,
-            "arrangement": arrangement,
+            "arrangement": arrangement.split("-")[0],
             "rotation": rotation,
             "options_named": is_listed,
         },

@@ -44,9 +44,9 @@ _SCENES = {
 _QUESTIONS = {
     "1": "What is the probability that it is {c}? Answer in percent:",
     "2": "The probability that the ejected token is {c}, in percent:",
-    "3": "How likely is it that this button is {c}? Answer with a percentage:",
+    "3": "Percentage chance that this button is {c}:",
     "4": "Chance that the burst balloon was {c}, as a percentage:",
-    "5": "Give the probability that it is {c}, as a whole number of percent. Answer:",
+    "5": "In percent, the probability that it is {c} equals",
 }
 
 _ENDINGS = {
