@@ -44,16 +44,26 @@ if TYPE_CHECKING:
     from likely.calibration.files import write_items as write_items
     from likely.calibration.items import Item as Item
     from likely.calibration.items import Option as Option
+    from likely.calibration.linked import LinkedShifts as LinkedShifts
+    from likely.calibration.linked import distractor_shift as distractor_shift
+    from likely.calibration.linked import linked_shifts as linked_shifts
+    from likely.calibration.linked import scale_error as scale_error
     from likely.calibration.lint_record import Lint as Lint
     from likely.calibration.linting import lint as lint
     from likely.calibration.metrics import METRICS as METRICS
     from likely.calibration.metrics import measure as measure
     from likely.calibration.metrics import shares as shares
     from likely.calibration.partial import partial_metrics as partial_metrics
+    from likely.calibration.probability_text import parse_probability as parse_probability
     from likely.calibration.regression import CalibrationRegression as CalibrationRegression
     from likely.calibration.regression import calibration_regression as calibration_regression
     from likely.calibration.sampling import draw_counts as draw_counts
     from likely.calibration.sampling import sample_metrics as sample_metrics
+    from likely.calibration.verbalised import StatedRevealed as StatedRevealed
+    from likely.calibration.verbalised import compare_stated as compare_stated
+    from likely.calibration.verbalised import join_revealed as join_revealed
+    from likely.calibration.verbalised import stated_distribution as stated_distribution
+    from likely.calibration.verbalised import stated_replies as stated_replies
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -73,11 +83,20 @@ __getattr__, __dir__, __all__ = lazy_names(
         "family": ("FAMILIES", "Family", "build"),
         "files": ("items_sha256", "iter_items", "read_items", "write_items"),
         "items": ("Item", "Option"),
+        "linked": ("LinkedShifts", "distractor_shift", "linked_shifts", "scale_error"),
         "lint_record": ("Lint",),
         "linting": ("lint",),
         "metrics": ("METRICS", "measure", "shares"),
         "partial": ("partial_metrics",),
+        "probability_text": ("parse_probability",),
         "regression": ("CalibrationRegression", "calibration_regression"),
         "sampling": ("draw_counts", "sample_metrics"),
+        "verbalised": (
+            "StatedRevealed",
+            "compare_stated",
+            "join_revealed",
+            "stated_distribution",
+            "stated_replies",
+        ),
     },
 )
