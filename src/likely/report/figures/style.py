@@ -104,17 +104,17 @@ def lighten(shade: str, share: float) -> tuple[float, float, float]:
 
 
 def ink_on(ground: tuple[float, float, float]) -> str:
-    """Return black or white, whichever stands out more on a colour.
+    """Return our black or white, whichever stands out more on a colour.
 
     Sources:
-        WCAG 2, relative luminance; both have the same contrast at a luminance of 0.179.
+        WCAG 2, relative luminance; both have the same contrast at a luminance of 0.2.
 
     >>> ink_on((1.0, 1.0, 1.0)), ink_on((0.0, 0.2, 0.5))
     ('#16181d', '#ffffff')
     """
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in ground]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return INK if luminance > 0.179 else "#ffffff"
+    return INK if luminance > 0.2 else "#ffffff"
 
 
 def sheet(
