@@ -63,9 +63,7 @@ POLICIES = {
         - f["label2"].map(STRENGTHS).to_numpy()
         + rng.normal(0.0, 0.5, len(f))
     ),
-    "flat": lambda f, rng: sigmoid(
-        0.2 * logit(f["p1"].to_numpy()) + rng.normal(0.0, 0.2, len(f))
-    ),
+    "flat": lambda f, rng: sigmoid(0.2 * logit(f["p1"].to_numpy()) + rng.normal(0.0, 0.2, len(f))),
 }
 
 
@@ -91,10 +89,9 @@ def with_policy(items, policy, *, model=None, mass=1.0, seed=0):
 def two_way(p):
     p = p.to_numpy(dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(p > 0, -p * np.log2(p), 0.0) + np.where(
+        return np.where(p > 0, -p * np.log2(p), 0.0) + np.where(
             p < 1, -(1 - p) * np.log2(1 - p), 0.0
         )
-    return terms
 
 
 def integer_tables(model, *, favourite=7, pull=1.5, seed=0, n_starts=12):
@@ -105,7 +102,9 @@ def integer_tables(model, *, favourite=7, pull=1.5, seed=0, n_starts=12):
         for k, low in enumerate(rng.choice(np.arange(0, 900), n_starts, replace=False).tolist()):
             values = np.arange(low, low + n)
             weight = np.exp(
-                pull * (values % 10 == favourite) - pull * np.linspace(0, 1, n) + rng.normal(0, 0.2, n)
+                pull * (values % 10 == favourite)
+                - pull * np.linspace(0, 1, n)
+                + rng.normal(0, 0.2, n)
             )
             pi, p = weight / weight.sum(), np.full(n, 1.0 / n)
             id_ = f"distributions-{n:02d}-{k:02d}"
@@ -190,7 +189,9 @@ def estimates_of(frame, metrics=("pm", "wd01", "wd_paper", "wd_line_norm", "entr
             x = own[metric].dropna().to_numpy(dtype=float)
             if len(x):
                 half = 1.96 * x.std() / np.sqrt(len(x) / 20)
-                rows.append((model, family, "all", metric, x.mean(), x.mean() - half, x.mean() + half))
+                rows.append(
+                    (model, family, "all", metric, x.mean(), x.mean() - half, x.mean() + half)
+                )
     return pd.DataFrame(
         rows, columns=["model", "family", "scale", "metric", "value", "low", "high"]
     )

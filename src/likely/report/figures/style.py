@@ -7,11 +7,16 @@ import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import TypeAlias, cast
 
 import matplotlib as mpl
+from cycler import cycler
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
+"""A line style as matplotlib knows it."""
 
 WIDTH_IN = 7.2
 """Width of every figure, inches: a column of text, where its 8 points stay readable."""
@@ -46,7 +51,7 @@ _STYLE: dict[str, object] = {
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "axes.unicode_minus": True,
-    "axes.prop_cycle": mpl.cycler(color=PALETTE),
+    "axes.prop_cycle": cycler(color=PALETTE),
     "grid.color": RULE,
     "grid.linewidth": 0.6,
     "xtick.color": SOFT,
@@ -170,13 +175,13 @@ def grid_of(n: int, *, n_columns: int = 2) -> tuple[int, int]:
 
 def put_legend(figure: Figure, panels: Sequence[Axes], *, n_columns: int = 4) -> None:
     """Put one legend of all panels below them; each label comes once."""
-    found: dict[str, object] = {}
+    found: dict[str, Artist] = {}
     for panel in panels:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
+            found.setdefault(str(label), handle)
     if found:
         figure.legend(
-            list(found.values()),  # type: ignore[arg-type]  # handles are artists or containers
+            list(found.values()),
             list(found),
             loc="outside lower center",
             ncols=min(n_columns, len(found)),

@@ -22,7 +22,16 @@ from likely.report.figures.calibration.tables import (
     family_means,
 )
 from likely.report.figures.drawing import Drawing, Missing
-from likely.report.figures.style import INK, PALETTE, SOFT, lighten, put_legend, sheet, styled
+from likely.report.figures.style import (
+    INK,
+    PALETTE,
+    SOFT,
+    Dash,
+    lighten,
+    put_legend,
+    sheet,
+    styled,
+)
 
 _BAR = lighten(PALETTE[0], 0.45)
 _NO_ITEM = "no item of the frame has this metric; score some items first"
@@ -34,7 +43,7 @@ DISTANCES = {
 }
 """Metrics of distance and how an axis calls them."""
 
-BASELINES = {
+BASELINES: dict[str, tuple[str, str, Dash]] = {
     "pick_higher": ("Pick Higher", PALETTE[1], "-"),
     "higher_0.7": ("Higher_0.7", PALETTE[2], (0, (5, 1.5))),
     "uniform": ("Uniform", PALETTE[3], (0, (1, 1))),

@@ -1,4 +1,4 @@
-"""F4: which of the reference behaviours each ordered pair of options shows. Unit: rates, wd_paper."""
+"""F4: which reference behaviour each ordered pair of options shows. Units: rates, wd_paper."""
 
 from collections.abc import Sequence
 

@@ -12,6 +12,7 @@ from likely.report.figures.style import (
     PALETTE,
     RULE,
     SOFT,
+    Dash,
     grid_of,
     lighten,
     put_legend,
@@ -30,7 +31,7 @@ SQUARE = 0.02
 """Side of the squares."""
 
 _NO_ITEM = "no item has two options and any mass on them; score items of such a family"
-_ORDERS = {
+_ORDERS: dict[str, tuple[str, str, str, Dash]] = {
     "forward": ("options in the alphabet's order", PALETTE[0], "o", "-"),
     "reversed": ("the other way round", PALETTE[1], "s", (0, (4, 1.5))),
     "none": ("items without a twin", PALETTE[2], "^", (0, (1, 1))),
@@ -108,7 +109,7 @@ def slope(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Missi
     check_columns(frame, ("order", "option_set"), what="the frame")
     models = names_of(frame, "model")
     parts = [
-        _binned(own, n_bins, seed).assign(model=model, order=order)
+        _binned(own, n_bins, seed).assign(model=str(model), order=str(order))
         for (model, order), own in frame.groupby(["model", "order"], sort=False)
     ]
     columns = ["model", "order", "p1", "value", "low", "high", "n"]
@@ -215,7 +216,7 @@ def _binned(own: pd.DataFrame, n_bins: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["p1", "value", "low", "high", "n"])
 
 
-def _curve(axes: Axes, own: pd.DataFrame, look: tuple[str, str, str, object]) -> None:
+def _curve(axes: Axes, own: pd.DataFrame, look: tuple[str, str, str, Dash]) -> None:
     label, shade, shape, dash = look
     axes.fill_between(
         own["p1"], own["low"], own["high"], color=lighten(shade, 0.25), linewidth=0, zorder=3

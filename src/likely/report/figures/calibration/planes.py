@@ -202,8 +202,9 @@ def _corners(axes: Axes) -> None:
     for label, (a, b) in CORNERS.items():
         axes.scatter([a], [b], marker="+", s=70, color=INK, linewidths=1.1, zorder=2)
         x, y = _OUTWARD[a], _OUTWARD[b]
+        shift = (x * 5 if x else 7, y * 10 if y else -8)
         axes.annotate(
-            label, (a, b), xytext=(x * 5 if x else 7, y * 10 if y else -8), textcoords="offset points", va="center",
+            label, (a, b), xytext=shift, textcoords="offset points", va="center",
             ha={-1: "left", 0: "left", 1: "right"}[x], size=7.5,
         )  # fmt: skip
     axes.set_xlim(-0.1, 1.1)
@@ -265,16 +266,17 @@ def _arrows(tables: Tables, pairs: list[tuple[str, str]]) -> pd.DataFrame:
     on_line = family_means(tables, "wd_line_norm").assign(metric="wd_line_norm")
     named = family_means(tables, "wd01").assign(metric="wd01")
     wd = pd.concat([on_line, named]).drop_duplicates(["model", "family"])
-    wd = wd.set_index(["model", "family"])
+    found = {
+        (str(m), str(f)): (str(kind), float(value))
+        for m, f, kind, value in wd[["model", "family", "metric", "value"]].itertuples(index=False)
+    }
     rows = []
     for family in names_of(tables.frame, "family"):
         for base, instruct in pairs:
             ends = ((base, family), (instruct, family))
-            if all(end in gaps.index and end in wd.index for end in ends):
-                rows.append(
-                    (base, instruct, family, str(wd.loc[ends[0], "metric"]),
-                     *(x for end in ends for x in (float(gaps.loc[end]), float(wd.loc[end, "value"]))))
-                )  # fmt: skip
+            if all(end in gaps.index and end in found for end in ends):
+                numbers = [x for end in ends for x in (float(gaps.loc[end]), found[end][1])]
+                rows.append((base, instruct, family, found[ends[0]][0], *numbers))
     return pd.DataFrame(
         rows,
         columns=[
@@ -299,5 +301,3 @@ def _arrow(axes: Axes, row: pd.Series, *, index: int) -> None:
         arrowprops={"arrowstyle": "-|>", "color": shade, "linewidth": 1.6, "shrinkA": 4,
                     "shrinkB": 0, "mutation_scale": 12},
     )  # fmt: skip
-
-

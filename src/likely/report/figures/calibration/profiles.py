@@ -22,6 +22,7 @@ from likely.report.figures.style import (
     PALETTE,
     RULE,
     SOFT,
+    Dash,
     colour,
     lighten,
     marker,
@@ -34,12 +35,15 @@ from likely.stats.bootstrap import cluster_bootstrap
 NULL = "null_"
 """What the columns begin with that say what a policy would have."""
 
-_NULLS = {
+_NULLS: dict[str, tuple[str, str, Dash]] = {
     "null_pick_higher": ("Pick Higher", PALETTE[1], "-"),
     "null_higher_0.7": ("Higher_0.7", PALETTE[2], (0, (5, 1.5))),
     "null_uniform": ("Uniform", PALETTE[3], (0, (1, 1))),
 }
-_MORE_NULLS = ((PALETTE[5], (0, (4, 1, 1, 1))), (PALETTE[6], (0, (3, 1))))
+_MORE_NULLS: tuple[tuple[str, Dash], ...] = (
+    (PALETTE[5], (0, (4, 1, 1, 1))),
+    (PALETTE[6], (0, (3, 1))),
+)
 
 
 @styled()
@@ -65,7 +69,7 @@ def frequency(tables: Tables) -> Drawing | Missing:
         "A point is a pair of numbers, its distance a mean over items; lines: what policies would "
         "have on the same pairs. Pick Higher must fall and Uniform must rise, though neither "
         "knows any frequency: look for points that leave the lines.",
-        height_in=(2.7 if len(models) == 1 else 2.0) * len(models) + 0.6,
+        height_in=(2.7 if len(models) == 1 else 2.1) * len(models) + 0.6,
         n_rows=len(models),
         n_columns=len(scales),
         share_x=True,
@@ -76,11 +80,12 @@ def frequency(tables: Tables) -> Drawing | Missing:
             own = table[(table["model"] == model) & (table["scale"] == scale)]
             axes.scatter(
                 own["gap"], own["wd"], s=16, color=PALETTE[0], alpha=0.8, linewidths=0, zorder=4,
-                label="the model",
+                label="the model", clip_on=False,
             )  # fmt: skip
             _null_curves(axes, own, nulls)
             axes.grid(color=RULE)
-            axes.set_title(f"numbers {scale}" if len(models) == 1 else _corner(model, scale))
+            over = shorten(model, 70) if scale == scales[0] else ""
+            axes.set_title(f"numbers {scale}" if len(models) == 1 else f"{over}\nnumbers {scale}")
         row[0].set_ylabel("mean wd01, |π − p|")
     panels[0][0].set_ylim(bottom=0.0)
     panels[0][0].set_xlim(left=0.0)
@@ -144,10 +149,6 @@ def profile(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Mis
     digits.set_xlabel("last digit of the integer")
     put_legend(figure, [places])
     return Drawing(name=name, title=title, figure=figure, data=data)
-
-
-def _corner(model: str, scale: str) -> str:
-    return f"{shorten(model, 22)}, {scale}"
 
 
 def _null_curves(axes: Axes, own: pd.DataFrame, nulls: Sequence[str]) -> None:

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
+from matplotlib.axes import Axes
 
 from likely.report.figures.calibration.layout import shorten, with_interval
 from likely.report.figures.calibration.tables import (
@@ -24,6 +26,9 @@ from likely.report.figures.style import (
     sheet,
     styled,
 )
+
+RESOLVED = 0.01
+"""Up to this width an interval is as good as a number."""
 
 N_ITEMS = 24
 """How many items a model F13 shows."""
@@ -57,19 +62,9 @@ def strengths(tables: Tables) -> Drawing | Missing:
     for i, model in enumerate(models):
         own = table[table["model"] == model]
         ys = own["option"].map(place).to_numpy(dtype=np.float64)
-        ys = ys + (i - (len(models) - 1) / 2.0) * step
-        axes.hlines(ys, own["low"], own["high"], color=colour(i), linewidth=1.3)
-        axes.scatter(
-            own["strength"], ys, color=colour(i), marker=marker(i), s=22, zorder=3,
-            label=shorten(model),
-        )  # fmt: skip
+        _strength_rows(axes, own, ys + (i - (len(models) - 1) / 2.0) * step, index=i)
         if len(models) == 1:
-            for y, (_, row) in zip(ys, own.iterrows(), strict=True):
-                text = with_interval(row.rename({"strength": "value"}))
-                axes.annotate(
-                    text, (1.0, y), xycoords=axes.get_yaxis_transform(), xytext=(6, 0),
-                    textcoords="offset points", va="center", size=7.5,
-                )  # fmt: skip
+            _write_strengths(axes, own, ys)
     axes.axvline(0.0, color=SOFT, linewidth=0.9)
     axes.set_yticks(range(len(options)), [shorten(option) for option in options])
     axes.set_ylim(len(options) - 0.4, -0.6)
@@ -107,11 +102,8 @@ def bounds(tables: Tables, *, n_items: int = N_ITEMS) -> Drawing | Missing:
     if not (len(known) and (known["pi1_high"] > known["pi1_low"]).any()):
         reason = "every probability is exact, so there are no bounds; they come with models behind "
         return Missing(name=name, reason=reason + "a server that tells only its likeliest tokens")
-    models = [
-        model
-        for model in names_of(known, "model")
-        if (known.loc[known["model"] == model, "pi1_high"] > known.loc[known["model"] == model, "pi1_low"]).any()
-    ]
+    is_open = known["pi1_high"] > known["pi1_low"]
+    models = names_of(known[is_open], "model")
     chosen = [_spread(known[known["model"] == model], n_items) for model in models]
     n_rows, n_columns = grid_of(len(models))
     figure, panels = sheet(
@@ -126,32 +118,9 @@ def bounds(tables: Tables, *, n_items: int = N_ITEMS) -> Drawing | Missing:
     )
     flat = [axes for row in panels for axes in row]
     for axes, model, own in zip(flat, models, chosen, strict=False):
-        ys = np.arange(len(own))
-        is_loose = own["width"].to_numpy(dtype=np.float64) > 0.01
-        for mask, shade, label in (
-            (~is_loose, PALETTE[0], "known to ±0.005 or better"),
-            (is_loose, PALETTE[1], "wider than 0.01"),
-        ):
-            some = own[mask]
-            axes.hlines(
-                ys[mask], some["pi1_low"], some["pi1_high"], color=shade, linewidth=2.2, zorder=3
-            )
-            ends = [*zip(some["pi1_low"], ys[mask], strict=True)]
-            ends += [*zip(some["pi1_high"], ys[mask], strict=True)]
-            axes.scatter(
-                [x for x, _ in ends], [y for _, y in ends], marker="|", s=34, color=shade,
-                zorder=3, label=label, clip_on=False,
-            )  # fmt: skip
-        axes.scatter(
-            own["p1"], ys, marker="D", s=12, facecolors="white", edgecolors=INK, linewidths=0.9,
-            zorder=4, label="ideal p₁",
-        )  # fmt: skip
-        axes.set_yticks(ys, [_item_name(row) for _, row in own.iterrows()])
-        axes.tick_params(axis="y", length=0, labelsize=7 if len(models) == 1 else 6)
-        axes.set_ylim(len(own) - 0.4, -0.6)
-        axes.set_xlim(0.0, 1.0)
-        axes.grid(axis="x", color=RULE)
-        axes.set_title(shorten(model, 44))
+        _bound_rows(axes, own)
+        axes.tick_params(axis="y", labelsize=7 if len(models) == 1 else 6)
+        axes.set_title(shorten(model, 44 if len(models) == 1 else 34))
     for axes in flat[len(models) :]:
         axes.set_axis_off()
     for axes in panels[-1]:
@@ -159,6 +128,50 @@ def bounds(tables: Tables, *, n_items: int = N_ITEMS) -> Drawing | Missing:
     put_legend(figure, flat[: len(models)])
     data = pd.concat(chosen, ignore_index=True)
     return Drawing(name=name, title=title, figure=figure, data=data)
+
+
+def _strength_rows(
+    axes: Axes, own: pd.DataFrame, ys: Float[np.ndarray, " K"], *, index: int
+) -> None:
+    axes.hlines(ys, own["low"], own["high"], color=colour(index), linewidth=1.3)
+    axes.scatter(
+        own["strength"], ys, color=colour(index), marker=marker(index), s=22, zorder=3,
+        label=shorten(str(own["model"].iloc[0])),
+    )  # fmt: skip
+
+
+def _write_strengths(axes: Axes, own: pd.DataFrame, ys: Float[np.ndarray, " K"]) -> None:
+    for y, (_, row) in zip(ys, own.iterrows(), strict=True):
+        axes.annotate(
+            with_interval(row.rename({"strength": "value"})), (1.0, float(y)),
+            xycoords=axes.get_yaxis_transform(), xytext=(6, 0), textcoords="offset points",
+            va="center", size=7.5,
+        )  # fmt: skip
+
+
+def _bound_rows(axes: Axes, own: pd.DataFrame) -> None:
+    ys = np.arange(len(own))
+    is_loose = own["width"].to_numpy(dtype=np.float64) > RESOLVED
+    for mask, shade, label in (
+        (~is_loose, PALETTE[0], f"known within {RESOLVED:g}"),
+        (is_loose, PALETTE[1], f"wider than {RESOLVED:g}"),
+    ):
+        some = own[mask]
+        low, high = (some[name].to_numpy(dtype=np.float64) for name in ("pi1_low", "pi1_high"))
+        axes.hlines(ys[mask], low, high, color=shade, linewidth=2.2, zorder=3)
+        axes.scatter(
+            np.concatenate([low, high]), np.tile(ys[mask], 2), marker="|", s=34, color=shade,
+            zorder=3, label=label, clip_on=False,
+        )  # fmt: skip
+    axes.scatter(
+        own["p1"], ys, marker="D", s=12, facecolors="white", edgecolors=INK, linewidths=0.9,
+        zorder=4, label="ideal p₁",
+    )  # fmt: skip
+    axes.set_yticks(ys, [_item_name(row) for _, row in own.iterrows()])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(own) - 0.4, -0.6)
+    axes.set_xlim(0.0, 1.0)
+    axes.grid(axis="x", color=RULE)
 
 
 def _spread(own: pd.DataFrame, n_items: int) -> pd.DataFrame:

@@ -56,8 +56,7 @@ def check_columns(table: pd.DataFrame, needed: Sequence[str], *, what: str) -> N
     missing = [name for name in needed if name not in table.columns]
     if missing:
         raise InputError(
-            f"{what} needs the columns {list(needed)}, got {list(table.columns)}; "
-            f"add {missing}"
+            f"{what} needs the columns {list(needed)}, got {list(table.columns)}; add {missing}"
         )
 
 
