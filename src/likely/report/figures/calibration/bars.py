@@ -45,10 +45,10 @@ DISTANCES = {
 
 BASELINES: dict[str, tuple[str, str, Dash]] = {
     "pick_higher": ("Pick Higher", PALETTE[1], "-"),
-    "higher_0.7": ("Higher_0.7", PALETTE[2], (0, (5, 1.5))),
-    "uniform": ("Uniform", PALETTE[3], (0, (1, 1))),
-    "random": ("Random", PALETTE[5], (0, (4, 1, 1, 1))),
-    "pick_first": ("Pick First", PALETTE[4], (0, (3, 1))),
+    "higher_0.7": ("Higher_0.7", PALETTE[2], (0.0, (5.0, 1.5))),
+    "uniform": ("Uniform", PALETTE[3], (0.0, (1.0, 1.0))),
+    "random": ("Random", PALETTE[5], (0.0, (4.0, 1.0, 1.0, 1.0))),
+    "pick_first": ("Pick First", PALETTE[4], (0.0, (3.0, 1.0))),
     "best_constant": ("best constant", INK, "-"),
 }
 """Name to label, colour and dash of the baselines that F2 draws, in the order of its legend."""
@@ -78,7 +78,9 @@ def mass(tables: Tables) -> Drawing | Missing:
         height_in=rows.height_in + 0.75,
     )
     _bars(axes, rows, table)
-    axes.axvline(GATE, color=PALETTE[1], linestyle=(0, (4, 2)), label="0.75, the gate", zorder=3)
+    axes.axvline(
+        GATE, color=PALETTE[1], linestyle=(0.0, (4.0, 2.0)), label="0.75, the gate", zorder=3
+    )
     axes.set_xlim(0.0, 1.0)
     axes.set_xlabel("PM, probability (0 to 1)")
     head_numbers(axes, "mean [interval]  ·  items ≥ 0.75")

@@ -33,8 +33,8 @@ SQUARE = 0.02
 _NO_ITEM = "no item has two options and any mass on them; score items of such a family"
 _ORDERS: dict[str, tuple[str, str, str, Dash]] = {
     "forward": ("options in the alphabet's order", PALETTE[0], "o", "-"),
-    "reversed": ("the other way round", PALETTE[1], "s", (0, (4, 1.5))),
-    "none": ("items without a twin", PALETTE[2], "^", (0, (1, 1))),
+    "reversed": ("the other way round", PALETTE[1], "s", (0.0, (4.0, 1.5))),
+    "none": ("items without a twin", PALETTE[2], "^", (0.0, (1.0, 1.0))),
 }
 
 
@@ -172,7 +172,9 @@ def _ground(axes: Axes) -> None:
 
 
 def _diagonal(axes: Axes) -> None:
-    axes.plot([0, 1], [0, 1], color=SOFT, linewidth=0.9, linestyle=(0, (4, 2)), label="calibrated")
+    axes.plot(
+        [0, 1], [0, 1], color=SOFT, linewidth=0.9, linestyle=(0.0, (4.0, 2.0)), label="calibrated"
+    )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     axes.set_aspect("equal")

@@ -132,7 +132,7 @@ def mass_distance(tables: Tables) -> Drawing | Missing:
         for j, family in enumerate(families):
             own = data[(data["model"] == model) & (data["family"] == family)]
             _gated_points(axes, own, colour(i), marker(j))
-    axes.axvline(GATE, color=SOFT, linewidth=0.9, linestyle=(0, (4, 2)))
+    axes.axvline(GATE, color=SOFT, linewidth=0.9, linestyle=(0.0, (4.0, 2.0)))
     axes.set_xlim(0.0, 1.0)
     axes.set_ylim(0.0, max(0.1, float(data["wd"].max()) * 1.08))
     axes.grid(color=RULE)
@@ -197,7 +197,7 @@ _SHAPES = {
 
 def _corners(axes: Axes) -> None:
     """Mark the pure behaviours; their names stand outside the square, where no dot can be."""
-    axes.plot([0, 1], [0, 1], color=SOFT, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+    axes.plot([0, 1], [0, 1], color=SOFT, linewidth=0.8, linestyle=(0.0, (4.0, 2.0)), zorder=1)
     axes.plot([0, 1, 1, 0, 0], [0, 0, 1, 1, 0], color=SOFT, linewidth=0.8, zorder=1)
     for label, (a, b) in CORNERS.items():
         axes.scatter([a], [b], marker="+", s=70, color=INK, linewidths=1.1, zorder=2)

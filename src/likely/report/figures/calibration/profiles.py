@@ -37,12 +37,12 @@ NULL = "null_"
 
 _NULLS: dict[str, tuple[str, str, Dash]] = {
     "null_pick_higher": ("Pick Higher", PALETTE[1], "-"),
-    "null_higher_0.7": ("Higher_0.7", PALETTE[2], (0, (5, 1.5))),
-    "null_uniform": ("Uniform", PALETTE[3], (0, (1, 1))),
+    "null_higher_0.7": ("Higher_0.7", PALETTE[2], (0.0, (5.0, 1.5))),
+    "null_uniform": ("Uniform", PALETTE[3], (0.0, (1.0, 1.0))),
 }
 _MORE_NULLS: tuple[tuple[str, Dash], ...] = (
-    (PALETTE[5], (0, (4, 1, 1, 1))),
-    (PALETTE[6], (0, (3, 1))),
+    (PALETTE[5], (0.0, (4.0, 1.0, 1.0, 1.0))),
+    (PALETTE[6], (0.0, (3.0, 1.0))),
 )
 
 
@@ -135,7 +135,7 @@ def profile(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Mis
     )
     [[places, digits]] = panels
     for axes, by, width in ((places, "position", 1.0 / n_bins), (digits, "digit", 1.0)):
-        axes.axhline(1.0, color=SOFT, linewidth=1.0, linestyle=(0, (4, 2)), label="uniform")
+        axes.axhline(1.0, color=SOFT, linewidth=1.0, linestyle=(0.0, (4.0, 2.0)), label="uniform")
         for i, model in enumerate(models):
             own = data[(data["model"] == model) & (data["by"] == by)]
             shift = (i - (len(models) - 1) / 2.0) * width * 0.6 / max(len(models), 1)
