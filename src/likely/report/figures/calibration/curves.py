@@ -209,12 +209,12 @@ def _binned(own: pd.DataFrame, n_bins: int, seed: int) -> pd.DataFrame:
     for k in np.unique(which):
         inside = own[which == k]
         pi: Float[np.ndarray, " K"] = inside["pi1"].to_numpy(dtype=np.float64)
-        low = high = np.nan
+        value, low, high = float(pi.mean()), np.nan, np.nan
         clusters = inside["option_set"].astype(str).tolist()
         if len(set(clusters)) > 1:
             found = cluster_bootstrap(pi, clusters, unit="prob", seed=seed)
-            low, high = found.low, found.high
-        rows.append((float(p[which == k].mean()), float(pi.mean()), low, high, len(inside)))
+            value, low, high = found.value, found.low, found.high
+        rows.append((float(p[which == k].mean()), value, low, high, len(inside)))
     return pd.DataFrame(rows, columns=["p1", "value", "low", "high", "n"])
 
 

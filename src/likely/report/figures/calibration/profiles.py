@@ -200,6 +200,6 @@ def _ratios(options: pd.DataFrame, which: Int[np.ndarray, " K"], seed: int) -> p
         clusters = own["id"].astype(str).tolist()
         if len(set(clusters)) > 1 and (ideal > 0.0).all():
             found = cluster_bootstrap(pi, clusters, denominators=ideal, seed=seed)
-            low, high = found.low, found.high
+            value, low, high = found.value, found.low, found.high
         rows.append((float(k), value, low, high, len(own)))
     return pd.DataFrame(rows, columns=["at", "value", "low", "high", "n"])
