@@ -47,7 +47,7 @@ BASELINES: dict[str, tuple[str, str, Dash]] = {
     "pick_higher": ("Pick Higher", PALETTE[1], "-"),
     "higher_0.7": ("Higher_0.7", PALETTE[2], (0.0, (5.0, 1.5))),
     "uniform": ("Uniform", PALETTE[3], (0.0, (1.0, 1.0))),
-    "random": ("Random", PALETTE[5], (0.0, (4.0, 1.0, 1.0, 1.0))),
+    "random_1": ("Random, τ = 1", PALETTE[5], (0.0, (4.0, 1.0, 1.0, 1.0))),
     "pick_first": ("Pick First", PALETTE[4], (0.0, (3.0, 1.0))),
     "best_constant": ("best constant", INK, "-"),
 }
