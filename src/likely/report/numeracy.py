@@ -41,7 +41,7 @@ BEHAVIOURS = {
 
 _OF_NAMES = ("best_constant", "higher_0.7", "uniform", "pick_higher")
 
-N_CASES = 3
+N_CASES = 2
 N_OPTIONS = 5
 
 

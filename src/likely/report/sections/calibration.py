@@ -208,7 +208,7 @@ def _mass(seen: Look) -> Strips:
 def _distance(seen: Look) -> Strips:
     known = [(family, family.distance) for family in seen.families if family.distance is not None]
     ends = [end for family, e in known for end in (e.high, *family.baselines.values())]
-    scale = Scale.around(ends)
+    scale = Scale.around(ends or [1.0])
     rows = []
     for family, estimate in known:
         lines = {
@@ -222,7 +222,7 @@ def _distance(seen: Look) -> Strips:
 def _entropy(seen: Look) -> Strips:
     known = [(f, f.entropy_gap) for f in seen.families if f.entropy_gap is not None]
     ends = [end for family, e in known for end in (e.low, e.high, family.entropy_floor)]
-    scale = Scale.around(ends)
+    scale = Scale.around(ends or [1.0])
     rows = []
     for family, estimate in known:
         floor = Line(name="floor", label="certain each time", value=family.entropy_floor)

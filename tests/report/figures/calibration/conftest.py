@@ -41,3 +41,8 @@ def one():
 @pytest.fixture(scope="session")
 def four():
     return tables_of(list(MODELS), pairs=(("flat", "sharp"),), bounds=True)
+
+
+@pytest.fixture(scope="session")
+def two():
+    return tables_of(["sharp", "flat"], pairs=(("flat", "sharp"),), bounds=True)

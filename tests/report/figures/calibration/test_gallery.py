@@ -38,8 +38,8 @@ def test_a_frame_alone_draws_what_needs_nothing_else(one):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_two_runs_write_the_same_bytes(four, name, tmp_path):
-    runs = [save(draw(name, four), tmp_path / run, formats=["svg"]) for run in ("one", "other")]
+def test_two_runs_write_the_same_bytes(two, name, tmp_path):
+    runs = [save(draw(name, two), tmp_path / run, formats=["svg"]) for run in ("one", "other")]
     one, other = ([path.read_bytes() for path in run] for run in runs)
     assert one == other
     assert b"<text" in one[0]
