@@ -167,8 +167,9 @@ class FamilyLook:
         entropy_gap: Mean, bits.
         entropy_floor: What it would be if the model were certain each time, bits.
         right: Share of items of which the likelier option is preferred; None with more options.
-        dots: Model against ideal probability.
-        spots: Cells.
+        dots: Model against ideal probability; none where options are numbers, which no context
+            puts in an order of mention.
+        spots: Cells; none where options are numbers.
         cases: Where the model is furthest off.
     """
 
@@ -302,9 +303,9 @@ def _family(measured: Measured, name: str) -> FamilyLook:
         baselines=_baselines(measured.baselines, name, metric),
         entropy_gap=estimates.get("entropy_gap"),
         entropy_floor=0.0 - float(defined["entropy_ideal"].mean()) if len(defined) else 0.0,
-        right=estimates.get("is_direction_right"),
-        dots=_dots(frame),
-        spots=_spots(measured.cells, name),
+        right=estimates.get("is_direction_right") if metric == "wd01" else None,
+        dots=_dots(frame) if metric == "wd01" else (),
+        spots=_spots(measured.cells, name) if metric == "wd01" else (),
         cases=_cases(defined, metric, items, measured.options),
     )
 

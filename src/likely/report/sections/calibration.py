@@ -27,7 +27,7 @@ _FAMILIES = {
     "smoke": ("colors", "distributions"),
     "full": ("colors", "wordproblems", "distributions"),
 }
-_N_DRAWS = 6
+_N_SETS = 6
 _EVERY = 4
 
 
@@ -179,10 +179,11 @@ def show(seen: Look) -> str:
 
 
 def _few(items: Sequence[Item]) -> list[Item]:
-    """Return items of the first draws of numbers where there are draws, else every fourth."""
-    if "draw" in items[0].meta:
-        return [item for item in items if int(item.meta["draw"] or 0) < _N_DRAWS]
-    return list(items)[::_EVERY]
+    """Return the items of the first sets of numbers, or every fourth where each has its own."""
+    if items[0].order == "none":
+        return list(items)[::_EVERY]
+    sets = list(dict.fromkeys(item.number_pair_id for item in items))[:_N_SETS]
+    return [item for item in items if item.number_pair_id in sets]
 
 
 def _row(

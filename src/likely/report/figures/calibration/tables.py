@@ -80,9 +80,12 @@ def with_model(table: pd.DataFrame, tables: Tables) -> pd.DataFrame:
 
 
 def two_options(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of items with two options to which the model gave any mass."""
-    check_columns(frame, ("model", "p1", "pi1"), what="the frame")
-    return frame[frame["p1"].notna() & frame["pi1"].notna()]
+    """Return the rows of items with two names as options, to which the model gave any mass.
+
+    Two numbers are left out: no context mentions one of them first.
+    """
+    check_columns(frame, ("model", "p1", "pi1", "wd_line"), what="the frame")
+    return frame[frame["p1"].notna() & frame["pi1"].notna() & frame["wd_line"].isna()]
 
 
 def family_means(tables: Tables, metric: str) -> pd.DataFrame:
