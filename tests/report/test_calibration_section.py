@@ -213,3 +213,31 @@ def test_dots_are_larger_where_more_items_are():
 
 def test_the_cost_of_the_section_is_that_of_the_pass(sharp):
     assert built(sharp).cost == sharp.cost
+
+
+def test_cells_without_mass_count_as_behaviour_but_have_no_place(sharp):
+    null = sharp.cells.assign(a=np.nan, b=np.nan, dominant="null")
+    seen = look_at(replace(sharp, cells=null))
+    assert seen.families[0].behaviours == {"null": len(null)}
+    html = show(seen)
+    assert "Which option is picked" not in html
+    assert "<td>Null</td>" in html
+
+
+def test_an_interval_that_leaves_the_scale_is_drawn_to_its_edge(sharp):
+    wide = replace(sharp.estimates["colors", "pm"], value=0.01, low=-0.2, high=1.4)
+    seen = look_at(replace(sharp, estimates=sharp.estimates | {("colors", "pm"): wide}))
+    page = Page(show(seen))
+    bars = [a["d"] for tag, a, _ in page.elements if a.get("class") == "interval opened"]
+    assert bars[0] == "M0.00 50.00H1000.00"
+    assert next(value for _, value in page.with_class("value")) == "0.01 −0.20 to 1.40"
+
+
+def test_two_numbers_as_options_have_no_first_one(sharp):
+    integers = sharp.frame["family"] == "distributions"
+    frame = sharp.frame.assign(
+        p1=sharp.frame["p1"].where(~integers, 0.5), pi1=sharp.frame["pi1"].where(~integers, 0.9)
+    )
+    seen = look_at(replace(sharp, frame=frame))
+    assert seen.families[1].dots == seen.families[1].spots == ()
+    assert seen.families[1].right is None

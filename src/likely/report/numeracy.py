@@ -140,14 +140,15 @@ class Spot:
 
     Attributes:
         options: In the order of mention.
-        a: Share of items in which the first is picked, where it is the likelier one.
+        a: Share of items in which the first is picked, where it is the likelier one; None where
+            there are none with mass enough.
         b: The same where the second is the likelier one.
         behaviour: A name of `BEHAVIOURS`.
     """
 
     options: str
-    a: float
-    b: float
+    a: float | None
+    b: float | None
     behaviour: str
 
 
@@ -331,13 +332,17 @@ def _dots(frame: pd.DataFrame) -> tuple[Dot, ...]:
 
 
 def _spots(cells: pd.DataFrame, family: str) -> tuple[Spot, ...]:
-    own = cells[(cells["family"] == family) & cells["a"].notna() & cells["b"].notna()]
+    own = cells[cells["family"] == family]
     return tuple(
-        Spot(options=str(pair), a=float(a), b=float(b), behaviour=str(dominant))
+        Spot(options=str(pair), a=_known(a), b=_known(b), behaviour=str(dominant))
         for pair, a, b, dominant in zip(
             own["option_pair"], own["a"], own["b"], own["dominant"], strict=True
         )
     )
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def _cases(

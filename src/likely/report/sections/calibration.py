@@ -1,7 +1,7 @@
 """Whether a model's probabilities follow the numbers in the context. Units: distances, bits."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from likely.calibration.family import FAMILIES, build
 from likely.calibration.items import Item
@@ -193,9 +193,18 @@ def _row(
         name=family.name,
         unit=unit,
         estimate=estimate,
-        marks=marks([("opened", estimate)], scale),
+        marks=marks([("opened", _within(estimate, scale))], scale),
         lines=tuple(lines.values()),
     )
+
+
+def _within(estimate: Estimate, scale: Scale) -> Estimate:
+    """Return what is drawn: an interval that leaves the scale ends at its edge."""
+    low, high = max(estimate.low, scale.low), min(estimate.high, scale.high)
+    return replace(
+        estimate, value=min(max(estimate.value, scale.low), scale.high),
+        low=min(low, scale.high), high=max(high, scale.low),
+    )  # fmt: skip
 
 
 def _mass(seen: Look) -> Strips:
@@ -234,6 +243,8 @@ def _entropy(seen: Look) -> Strips:
 def _squares(family: FamilyLook) -> Squares:
     cells: dict[tuple[float, float], int] = {}
     for spot in family.spots:
+        if spot.a is None or spot.b is None:
+            continue
         place = (round(spot.a, 2), round(spot.b, 2))
         cells[place] = cells.get(place, 0) + 1
     return Squares(

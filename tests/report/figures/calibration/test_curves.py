@@ -73,3 +73,11 @@ def test_items_of_many_options_alone_draw_nothing(one, figure):
     found = figure(replace(one, frame=integers))
     assert isinstance(found, Missing)
     assert "two options" in found.reason
+
+
+def test_two_numbers_as_options_are_left_out(one):
+    frame = one.frame.copy()
+    is_pair = (frame["family"] == "distributions") & (frame["n_options"] == 2)
+    assert is_pair.any()
+    frame.loc[is_pair, ["p1", "pi1"]] = 0.5
+    assert reliability(replace(one, frame=frame)).data.equals(reliability(one).data)

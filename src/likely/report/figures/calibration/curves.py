@@ -185,7 +185,7 @@ def _diagonal(axes: Axes) -> None:
 
 def _dots(axes: Axes, points: pd.DataFrame, *, largest: bool) -> None:
     n = points["n"].to_numpy(dtype=np.float64)
-    size = 2.0 + 26.0 * n / n.max() if largest else np.full(len(n), 9.0)
+    size = 2.0 + 26.0 * n / n.max() if largest else np.full(len(n), 16.0)
     label = "items, area by how many" if largest else "one item"
     axes.scatter(
         points["p1"], points["pi1"], s=size, color=PALETTE[0], alpha=0.75 if largest else 0.5,
@@ -221,7 +221,7 @@ def _binned(own: pd.DataFrame, n_bins: int, seed: int) -> pd.DataFrame:
 def _curve(axes: Axes, own: pd.DataFrame, look: tuple[str, str, str, Dash]) -> None:
     label, shade, shape, dash = look
     axes.fill_between(
-        own["p1"], own["low"], own["high"], color=lighten(shade, 0.25), linewidth=0, zorder=3
+        own["p1"], own["low"], own["high"], color=shade, alpha=0.2, linewidth=0, zorder=3
     )
     axes.plot(
         own["p1"], own["value"], color=shade, marker=shape, linestyle=dash, label=label, zorder=4,
