@@ -140,7 +140,7 @@ def test_a_wide_interval_bears_no_verdict(sharp):
 
 def test_little_mass_comes_before_any_verdict():
     colors = look_at(measured("calibrated", mass=0.5)).families[0]
-    assert meaning(colors).startswith("Only 50% of its probability falls on the options")
+    assert meaning(colors).startswith("Only 50.0 % of its probability falls on the options")
 
 
 def test_no_mass_at_all_is_said_and_nothing_is_drawn():

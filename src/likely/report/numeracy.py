@@ -3,6 +3,7 @@
 Units: probabilities and shares; entropies in bits.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,6 +14,7 @@ from jaxtyping import Float
 
 from likely.calibration.items import Item
 from likely.core.estimate import Cost, Estimate
+from likely.report.display import probability
 
 GATE = 0.75
 """Mean mass from which a distance is worth reading."""
@@ -252,7 +254,7 @@ def meaning(family: FamilyLook) -> str:
         return "It gives these options no probability at all, so there is no distance to speak of."
     if family.mass.value < GATE:
         return (
-            f"Only {family.mass.value:.0%} of its probability falls on the options, so that the "
+            f"Only {probability(math.log(family.mass.value))} of its probability falls on the options, so that the "
             "distance speaks of little."
         )
     return _against(family.distance, family.baselines)

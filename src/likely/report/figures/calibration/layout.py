@@ -1,7 +1,6 @@
 """Rows of families and models, one under the other, with their numbers at the right. Unit: none."""
 
 import math
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -92,11 +91,6 @@ def shorten(name: str, width: int = 36) -> str:
         return name
     tail = width // 2 - 1
     return f"{name[: width - tail - 1]}…{name[-tail:]}"
-
-
-def wrap(name: str, width: int) -> str:
-    """Return a heading broken into lines, also inside a long name."""
-    return "\n".join(textwrap.wrap(name, width, break_on_hyphens=True)) or name
 
 
 def write_numbers(
