@@ -253,9 +253,10 @@ def meaning(family: FamilyLook) -> str:
     if family.distance is None:
         return "It gives these options no probability at all, so there is no distance to speak of."
     if family.mass.value < GATE:
+        share = probability(math.log(family.mass.value))
         return (
-            f"Only {probability(math.log(family.mass.value))} of its probability falls on the options, so that the "
-            "distance speaks of little."
+            f"Only {share} of its probability falls on the options, so that the distance speaks of "
+            "little."
         )
     return _against(family.distance, family.baselines)
 
