@@ -40,7 +40,7 @@ SPLINE_DF = 4
 _COLUMNS = ("family", "template", "option_set", "scale", "number_pair", "n1", "n2", "p1", "pi1")
 
 _DIGITS = 12
-"""Ideal probabilities that agree to so many digits are the same ratio."""
+"""Numbers that agree to so many digits are equal: 10:20 and 17:34 have one ratio and one gap."""
 
 _FEWEST = 4
 """Number pairs in matched sets, below which they say nothing."""
@@ -225,9 +225,9 @@ def frequency_effects(
             )
         p1, pi1 = used["p1"].to_numpy(dtype=float), used["pi1"].to_numpy(dtype=float)
         side = _Side(
-            gap=values[used.index].to_numpy(dtype=float),
-            distance=used[distance].to_numpy(dtype=float),
-            p_high=np.maximum(p1, 1.0 - p1),
+            gap=values[used.index].to_numpy(dtype=float).round(_DIGITS),
+            distance=used[distance].to_numpy(dtype=float).round(_DIGITS),
+            p_high=np.maximum(p1, 1.0 - p1).round(_DIGITS),
             pairs=pairs,
             covariates=more.loc[used.index].to_numpy(dtype=float),
         )
@@ -282,12 +282,13 @@ def policy_distances(
         p_high: Ideal probability of the likelier option.
         share: What ``higher_q`` puts on it.
     """
-    return {
+    found = {
         "higher": 1.0 - p_high,
         "uniform": p_high - 0.5,
         "higher_0.7": np.abs(p_high - 0.7),
         "higher_q": np.abs(p_high - share),
     }
+    return {name: distance.round(_DIGITS) for name, distance in found.items()}
 
 
 def _effect(
@@ -387,7 +388,7 @@ def _within_sets(
     | None
 ):
     """Return both sides less their means over pairs of one ratio, where there are several."""
-    _, ratio = np.unique(side.p_high.round(_DIGITS), return_inverse=True)
+    _, ratio = np.unique(side.p_high, return_inverse=True)
     met = np.unique(np.stack([ratio, side.pairs], axis=1), axis=0)
     n_pairs = np.bincount(met[:, 0])
     kept = n_pairs[ratio] > 1

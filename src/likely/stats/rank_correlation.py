@@ -86,8 +86,9 @@ def cluster_correlation(
         seed: Of the random stream.
 
     Returns:
-        The estimate, or None where one side does not vary, or not in most resamples. Diagnostics: ``n_clusters``,
-        ``n_items``, ``n_resamples`` and ``n_empty``: resamples left out since a side did not vary.
+        The estimate, or None where one side does not vary, or not in most resamples. Diagnostics:
+        ``n_clusters``, ``n_items``, ``n_resamples`` and ``n_empty``: resamples left out since a
+        side did not vary.
 
     Raises:
         InputError: Fewer than 2 clusters, a number that is not finite, an option out of range.
