@@ -7,16 +7,17 @@ import pandas as pd
 import pytest
 from planted import answered, items, line, policy
 
-from likely.calibration.frequencies import NumberCounts, zipf_counts
+from likely.calibration.digits import FEATURES, number_features, varying
+from likely.calibration.frequencies import NumberCounts, frequency_gaps, zipf_counts
 from likely.calibration.frequency_effects import (
     covariate_effects,
-    frequency_effects,
+    frequency_effect,
     policy_distances,
 )
-from likely.calibration.number_features import FEATURES, number_features, varying
 from likely.core.streams import generator
 from likely.errors import InputError
-from likely.stats.rank_correlation import weighted_spearman
+from likely.stats.correlations import rank_correlation
+from likely.stats.splines import natural_spline
 
 ZIPF = zipf_counts(range(1, 1000))
 QUICK = {"n_resamples": 200, "n_permutations": 400}
@@ -38,8 +39,7 @@ def test_on_all_pairs_of_a_scale_policies_have_known_rank_correlations(low, high
     pairs = np.array(list(combinations(range(low, high + 1), 2)), dtype=float)
     gap = np.abs(np.log10(pairs[:, 0]) - np.log10(pairs[:, 1])).round(12)
     distances = policy_distances(pairs.max(axis=1) / pairs.sum(axis=1), share=0.7)
-    once = np.ones((1, len(gap)))
-    found = {name: float(weighted_spearman(gap, d, once)[0]) for name, d in distances.items()}
+    found = {name: rank_correlation(gap, d) for name, d in distances.items()}
     assert found["higher"] == pytest.approx(-1.0, abs=1e-12)
     assert found["uniform"] == pytest.approx(1.0, abs=1e-12)
     assert found["higher_0.7"] == pytest.approx(expected, abs=5e-5)
@@ -50,26 +50,27 @@ def test_on_all_pairs_of_a_scale_policies_have_known_rank_correlations(low, high
 @pytest.mark.parametrize("scale", ["1-10", "10-100", "100-999"])
 def test_policies_without_any_frequency_at_work_correlate_with_it_perfectly(name, expected, scale):
     frame = policy(items(scales=(scale,), n_pairs=20, templates=("C1",)), name)
-    found = frequency_effects(frame, ZIPF, **QUICK).by_scale[scale]
+    found = frequency_effect(frame, ZIPF, **QUICK).by_scale[scale]
     assert found.spearman.value == pytest.approx(expected, abs=1e-12)
     assert found.nulls[name] == pytest.approx(expected, abs=1e-12)
     # the gap is a function of the ideal law: nothing is left once that is held fixed
     assert (found.partial_pearson, found.partial_spearman, found.matched) == (None, None, None)
+    assert found.permuted_p is None
 
 
 def test_the_policy_with_the_model_s_own_share_is_among_the_nulls():
     frame = policy(items(n_pairs=20), "higher_q", share=0.8)
-    found = frequency_effects(frame, ZIPF, **QUICK).by_scale["10-100"]
+    found = frequency_effect(frame, ZIPF, **QUICK).by_scale["10-100"]
     assert found.share_on_higher == pytest.approx(0.8)
     assert found.spearman.value == pytest.approx(found.nulls["higher_q"])
 
 
-def test_a_model_blind_to_frequency_keeps_a_raw_correlation_but_no_partial_one():
-    frame = line(items(n_pairs=50), slope=4.0, noise=0.3)
-    found = frequency_effects(frame, counted(), **QUICK).by_scale["10-100"]
-    assert found.spearman.high < -0.3
-    assert found.nulls["higher"] < -0.5
-    assert found.partial_pearson.low < 0.0 < found.partial_pearson.high
+def test_a_collapsed_model_blind_to_frequency_has_a_raw_correlation_but_no_partial_one():
+    frame = line(items(n_pairs=50, scales=("100-999",)), slope=400.0, noise=0.3)
+    found = frequency_effect(frame, counted(spread=0.1), **QUICK).by_scale["100-999"]
+    assert found.spearman.high < -0.5
+    assert found.nulls["higher"] < -0.8
+    assert found.partial_spearman.low < 0.0 < found.partial_spearman.high
     assert found.permuted_p > 0.02
 
 
@@ -84,7 +85,7 @@ def test_a_planted_effect_of_frequency_survives_all_three_remedies():
     rng = generator(2, "planted frequency")
     shift = 0.15 * gap + 0.02 * rng.normal(size=len(base))
     frame = answered(base, np.clip(base["p1"] + np.where(base["p1"] > 0.5, -1, 1) * shift, 0, 1))
-    found = frequency_effects(frame, counts, **QUICK).by_scale["10-100"]
+    found = frequency_effect(frame, counts, **QUICK).by_scale["10-100"]
     assert found.partial_pearson.low > 0.3
     assert found.partial_spearman.low > 0.3
     assert found.permuted_p < 0.01
@@ -110,12 +111,12 @@ def test_matched_sets_hold_the_ratio_and_vary_the_numbers():
         - np.log10([counts.counts[int(n)] for n in frame["n2"]])
     )
     pull = np.where(frame["p1"] > 0.5, -1, 1) * 0.1 * gap
-    found = frequency_effects(answered(frame, frame["p1"] + pull), counts, **QUICK)
+    found = frequency_effect(answered(frame, frame["p1"] + pull), counts, **QUICK)
     effect = found.by_scale["10-100"]
     assert effect.n_matched == (2, 6)
     assert effect.matched.value == pytest.approx(1.0)
     assert (
-        frequency_effects(answered(frame, frame["p1"] + pull), ZIPF, **QUICK)
+        frequency_effect(answered(frame, frame["p1"] + pull), ZIPF, **QUICK)
         .by_scale["10-100"]
         .matched
         is None
@@ -125,10 +126,7 @@ def test_matched_sets_hold_the_ratio_and_vary_the_numbers():
 def test_the_partial_correlation_is_that_of_the_residuals():
     frame = line(items(n_pairs=40), slope=2.0, noise=0.5)
     counts = counted(4)
-    found = frequency_effects(frame, counts, **QUICK).by_scale["10-100"]
-    from likely.calibration.frequencies import frequency_gaps
-    from likely.stats.splines import natural_spline
-
+    found = frequency_effect(frame, counts, **QUICK).by_scale["10-100"]
     p = np.maximum(frame["p1"], 1 - frame["p1"]).to_numpy()
     curve = np.column_stack([np.ones(len(p)), natural_spline(np.log(p / (1 - p)))])
     left = [
@@ -141,7 +139,7 @@ def test_the_partial_correlation_is_that_of_the_residuals():
 
 def test_permuted_p_values_of_a_model_blind_to_frequency_are_even():
     p_values = [
-        frequency_effects(
+        frequency_effect(
             line(items(n_pairs=30, templates=("C1",)), slope=3.0, noise=0.5, seed=seed),
             counted(10 + seed), n_resamples=100, n_permutations=200,
         ).by_scale["10-100"].permuted_p
@@ -162,8 +160,8 @@ def test_covariates_join_the_partial_correlation_and_have_effects_of_their_own()
     noisy = answered(
         frame, np.clip(frame["pi1"] + 0.02 * generator(5, "x").normal(size=len(frame)), 0, 1)
     )
-    without = frequency_effects(noisy, counted(), **QUICK).by_scale["10-100"]
-    beside = frequency_effects(noisy, counted(), covariates=kept, **QUICK).by_scale["10-100"]
+    without = frequency_effect(noisy, counted(), **QUICK).by_scale["10-100"]
+    beside = frequency_effect(noisy, counted(), covariates=kept, **QUICK).by_scale["10-100"]
     assert beside.partial_pearson.value != without.partial_pearson.value
     assert beside.spearman == without.spearman
 
@@ -174,7 +172,7 @@ def test_undefined_items_are_counted_and_the_table_is_complete():
     some = NumberCounts(
         source="few", kind="approx", counts={**counted().counts, int(frame["n1"].iloc[50]): 0}
     )
-    found = frequency_effects(frame, some, gap="signed_gap", **QUICK)
+    found = frequency_effect(frame, some, gap="signed_gap", **QUICK)
     effect = found.by_scale["10-100"]
     assert effect.n_items + effect.n_undefined == len(frame)
     assert effect.n_undefined >= 5
@@ -182,6 +180,6 @@ def test_undefined_items_are_counted_and_the_table_is_complete():
     assert set(table["statistic"]) >= {"spearman", "null higher", "permuted_p", "matched"}
     assert found.to_dict()["kind"] == "approx"
     with pytest.raises(InputError, match="no item has both"):
-        frequency_effects(frame, NumberCounts(source="none", kind="exact", counts={}))
+        frequency_effect(frame, NumberCounts(source="none", kind="exact", counts={}))
     with pytest.raises(InputError, match="2 number pairs"):
-        frequency_effects(policy(items(n_pairs=2), "uniform"), ZIPF)
+        frequency_effect(policy(items(n_pairs=2), "uniform"), ZIPF)

@@ -38,7 +38,7 @@ class NumberCounts:
 
     source: str
     kind: Kind
-    counts: Mapping[int, float]
+    counts: Mapping[int, int | float]
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

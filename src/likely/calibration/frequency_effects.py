@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
+from scipy.stats import rankdata
 
 from likely.calibration.frequencies import Kind, NumberCounts, frequency_gaps
 from likely.calibration.units import CLIP, check_frame, clipped_log_odds, sampling_units
@@ -23,11 +24,13 @@ from likely.core.estimate import Estimate
 from likely.core.streams import generator
 from likely.errors import InputError
 from likely.stats.cluster_regression import ClusterFit, fit_cluster_ols
-from likely.stats.rank_correlation import (
+from likely.stats.correlations import (
+    Kind as Correlation,
+)
+from likely.stats.correlations import (
     cluster_correlation,
     percentile_estimate,
-    weighted_pearson,
-    weighted_spearman,
+    rank_correlation,
 )
 from likely.stats.splines import natural_spline
 
@@ -70,8 +73,9 @@ class FrequencyEffect:
             once the mean of each set is taken out. None with fewer than 4 such pairs, or where
             the gaps of a set are all alike.
         n_matched: Sets of at least two pairs, and pairs in them; zeros without ``matched``.
-        permuted_p: How often gaps exchanged among pairs of about equal ratio give a rank
-            correlation as far from their mean; two-sided. None where there is nothing to exchange.
+        permuted_p: How often exchanges among number pairs of about equal ratio, of what a curve in
+            the ideal law leaves of their gaps, give a rank correlation as far from the mean of all
+            such; two-sided. None where the curve leaves nothing.
         n_items: How many, ties left out.
         n_undefined: Items left out because a number's frequency or the distance is not defined.
     """
@@ -170,7 +174,7 @@ class _Side:
         return np.column_stack([np.ones(len(self.gap)), spline, self.covariates])
 
 
-def frequency_effects(
+def frequency_effect(
     frame: pd.DataFrame,
     counts: NumberCounts,
     *,
@@ -192,8 +196,8 @@ def frequency_effects(
         gap: ``gap``, without sign, or ``signed_gap``: higher number less lower.
         distance: A column.
         covariates: With the index of the frame, more columns for the partial correlations, such as
-            those of `likely.calibration.number_features`. An item without one is left out.
-        n_bins: Of ratios, within which gaps are exchanged; fewer where there are few number pairs.
+            those of `likely.calibration.digits`. An item without one is left out.
+        n_bins: Of ratios, within which pairs are exchanged; fewer where there are few number pairs.
         n_resamples: Of number pairs.
         n_permutations: Exchanges.
         level: Coverage of the intervals.
@@ -248,7 +252,7 @@ def covariate_effects(
     """Fit the distance from the ideal to covariates of the numbers, beside a curve in the law.
 
     Args:
-        frame: As in `frequency_effects`.
+        frame: As in `frequency_effect`.
         covariates: With the index of the frame; an item without one is left out.
         distance: A column.
 
@@ -303,26 +307,26 @@ def _effect(
     seed: int,
 ) -> FrequencyEffect:
     def estimate(
-        x: Float[np.ndarray, " M"], y: Float[np.ndarray, " M"], pairs: Int[np.ndarray, " M"],
-        *, ranks: bool,
-    ) -> Estimate | None:  # fmt: skip
+        x: Float[np.ndarray, " M"],
+        y: Float[np.ndarray, " M"],
+        pairs: Int[np.ndarray, " M"],
+        kind: Correlation,
+    ) -> Estimate | None:
         return cluster_correlation(
-            x, y, pairs, correlation=weighted_spearman if ranks else weighted_pearson,
-            n_resamples=n_resamples, level=level, seed=seed,
-        )  # fmt: skip
+            x, y, pairs, kind=kind, n_resamples=n_resamples, level=level, seed=seed
+        )
 
-    once = np.ones((1, len(side.gap)))
     nulls = {
-        name: float(weighted_spearman(side.gap, distance, once)[0])
+        name: rank_correlation(side.gap, distance)
         for name, distance in policy_distances(side.p_high, share=share).items()
     }
     left_gap, left_distance = (_remainder(side.curve, x) for x in (side.gap, side.distance))
     has_left = left_gap is not None and left_distance is not None
     within = _within_sets(side)
     return FrequencyEffect(
-        spearman=estimate(side.gap, side.distance, side.pairs, ranks=True),
-        pearson=estimate(side.gap, side.distance, side.pairs, ranks=False),
-        nulls=MappingProxyType({n: None if math.isnan(r) else r for n, r in nulls.items()}),
+        spearman=estimate(side.gap, side.distance, side.pairs, "spearman"),
+        pearson=estimate(side.gap, side.distance, side.pairs, "pearson"),
+        nulls=MappingProxyType(nulls),
         share_on_higher=share,
         partial_pearson=(
             _partial_pearson(side, n_resamples=n_resamples, level=level, seed=seed)
@@ -330,11 +334,11 @@ def _effect(
             else None
         ),
         partial_spearman=(
-            estimate(left_gap, left_distance, side.pairs, ranks=True)
+            estimate(left_gap, left_distance, side.pairs, "spearman")
             if left_gap is not None and left_distance is not None
             else None
         ),
-        matched=None if within is None else estimate(*within[:3], ranks=False),
+        matched=None if within is None else estimate(*within[:3], "pearson"),
         n_matched=(0, 0) if within is None else within[3],
         permuted_p=_permuted_p(side, n_bins=n_bins, n_permutations=n_permutations, seed=seed),
         n_items=len(side.gap),
@@ -407,31 +411,28 @@ def _within_sets(
 
 
 def _permuted_p(side: _Side, *, n_bins: int, n_permutations: int, seed: int) -> float | None:
-    """Return how unusual the rank correlation is among exchanges of gaps within bins of ratio."""
+    """Return how unusual the rank correlation is among exchanges of gaps within bins of ratio.
+
+    Exchanged is what a curve in the ideal law leaves of the gap: within a bin of whole gaps ratios
+    still differ, and so a model blind to frequency would be found to see it.
+    """
     n_pairs = int(side.pairs.max()) + 1
     size = np.bincount(side.pairs, minlength=n_pairs).astype(np.float64)
-    rank_gap, rank_distance = _ranks(side.gap), _ranks(side.distance)
-    gap = np.bincount(side.pairs, rank_gap) / size
-    distance = np.bincount(side.pairs, rank_distance - rank_distance.mean())
-    p_high = np.bincount(side.pairs, side.p_high) / size
-    order = np.argsort(p_high, kind="stable")
-    bins = np.array_split(order, max(1, min(n_bins, n_pairs // 3)))
-    if all(float(np.ptp(gap[at])) == 0.0 for at in bins):
+    ranks = rankdata(side.distance)
+    distance = np.bincount(side.pairs, ranks - ranks.mean())
+    gap, p_high = (np.bincount(side.pairs, x) / size for x in (side.gap, side.p_high))
+    spline = natural_spline(clipped_log_odds(p_high)[0], df=SPLINE_DF)
+    left = _remainder(np.column_stack([np.ones(n_pairs), spline]), gap)
+    if left is None or not float(distance @ distance) > 0.0:
         return None
+    bins = np.array_split(np.argsort(p_high, kind="stable"), max(1, min(n_bins, n_pairs // 3)))
     rng = generator(seed, "calibration", "frequency-permutation")
-    exchanged = np.tile(gap, (n_permutations + 1, 1))
+    exchanged = np.tile(left, (n_permutations + 1, 1))
     for at in bins:
         exchanged[1:, at] = rng.permuted(exchanged[1:, at], axis=1)
-    centred = exchanged - (exchanged @ size / size.sum())[:, None]
-    spread = np.sqrt((centred**2) @ size)
-    if not (spread > 0.0).all() or not float(distance @ distance) > 0.0:
-        return None
-    found = centred @ distance / spread
+    scores = rankdata((gap - left + exchanged).round(_DIGITS), axis=1)
+    centred = scores - (scores @ size / size.sum())[:, None]
+    found = centred @ distance / np.sqrt((centred**2) @ size)
     away = np.abs(found - found[1:].mean())
     hits = int(np.sum(away[1:] >= away[0] * (1.0 - _FLAT)))
     return (1 + hits) / (1 + n_permutations)
-
-
-def _ranks(x: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
-    _, inverse, size = np.unique(x, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(size) - (size - 1) / 2.0)[inverse])

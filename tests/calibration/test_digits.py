@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from likely.calibration.number_features import FEATURES, number_features, varying
+from likely.calibration.digits import FEATURES, number_features, varying
 from likely.errors import InputError
 
 
