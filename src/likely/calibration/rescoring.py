@@ -89,8 +89,8 @@ def agreement(
         InputError: ``n`` below 1, or no items.
         NumericalError: As `score_items`.
     """
-    if n < 1:
-        raise InputError(f"at least 1 item is scored again, got {n!r}")
+    if n < 1 or not items:
+        raise InputError(f"at least 1 item is scored again, got n={n!r} of {len(items)} items")
     rng = generator(seed, "calibration", "rescoring")
     chosen = sorted(rng.choice(len(items), size=min(n, len(items)), replace=False).tolist())
     drawn = [items[i] for i in chosen]

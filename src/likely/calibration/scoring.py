@@ -41,6 +41,7 @@ BATCH = 256
 Forms: TypeAlias = tuple[str, ...]
 
 _ENOUGH_EQUAL = 16  # equal log-probs in a row that no model gives by chance
+_SAME = 1e-12  # nats: rounding of a mean over tokens
 
 
 def score_items(
@@ -255,17 +256,22 @@ class _Scorer:
 
     def _check_not_constant(self, read: Sequence[ContextAnswers]) -> None:
         """Raise if all spellings of all items have one value and that is no law of the model's."""
-        parts = [part for answers in read for answer in answers for part in answer.parts]
-        values = {part.log_prob for part in parts if not part.is_bound}
-        if len(parts) < _ENOUGH_EQUAL or len(values) != 1 or -np.inf in values:
+        values = [
+            part.log_prob / len(part.tokens)
+            for answers in read
+            for answer in answers
+            for part in answer.parts
+            if not part.is_bound
+        ]
+        if len(values) < _ENOUGH_EQUAL or -np.inf in values or np.ptp(values) > _SAME:
             return
         if Capability.NEXT_TOKEN in self.model.info.capabilities:
             asked = self._evaluate([Row(prefix=read[0].context_tokens, reduction=_SPREAD)])
             if float(asked[0].values) > 0:
                 return
         raise NumericalError(
-            f"each of {len(parts)} spellings has the log-probability {values.pop()!r}, whatever "
-            f"stands before it: {self.model.info.name!r} has not read the texts; check it "
+            f"each of {len(values)} spellings has the log-probability {values[0]!r} a token, "
+            f"whatever stands before it: {self.model.info.name!r} has not read the texts; check it "
             "(likely self-check)"
         )
 
