@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from questions import answering, hashed, naive_log_prob, question
 
@@ -143,10 +143,11 @@ def test_scores_do_not_depend_on_the_window(monkeypatch):
     assert same(score_items(model, ITEMS, batch=4), whole)
 
 
-FEW = ITEMS[::3]
+FEW = ITEMS[::4]
 MODEL = hashed(CHARS, eos="</s>")
 
 
+@settings(max_examples=8)
 @given(st.permutations(range(len(FEW))), st.integers(1, 9))
 def test_each_item_keeps_its_own_numbers_in_any_order(order, batch):
     shuffled = score_items(MODEL, [FEW[i] for i in order], batch=batch)
@@ -182,10 +183,10 @@ def test_each_prefix_is_evaluated_once_in_a_batch():
 
 
 def test_sorted_batches_hardly_evaluate_a_prefix_twice():
-    items = items_of_colors(60)
+    items = items_of_colors(40)
     model = hashed(CHARS)
     whole = score_items(model, items, batch=len(items)).cost.token_evaluations
-    cut = score_items(model, items, batch=15).cost.token_evaluations
+    cut = score_items(model, items, batch=10).cost.token_evaluations
     longest = max(len(item.context) for item in items) + 1
     assert whole < cut <= whole + 3 * longest
 
