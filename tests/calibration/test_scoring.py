@@ -80,7 +80,7 @@ CHARS = [chr(code) for code in range(32, 127)]
 WORDS = (["ab", "cab"], ["a", "ab", "abc"], ["10", "1", "100"], ["7", "8", "9"], ["bad", "dab"])
 ITEMS = [
     question(context, labels)
-    for labels, context in itertools.product(WORDS, ["a:", "ab:", "abc", "b", "cab: 10", "cab: 1"])
+    for labels, context in itertools.product(WORDS, ["a:", "ab:", "cab: 1"])
 ]
 
 
@@ -130,7 +130,7 @@ def same(a, b):
     )
 
 
-@pytest.mark.parametrize("batch", [1, 7, 32])
+@pytest.mark.parametrize("batch", [1, 4])
 def test_scores_do_not_depend_on_the_batch(batch):
     model = characters()
     assert same(score_items(model, ITEMS, batch=batch), score_items(model, ITEMS))
@@ -139,15 +139,15 @@ def test_scores_do_not_depend_on_the_batch(batch):
 def test_scores_do_not_depend_on_the_window(monkeypatch):
     model = characters()
     whole = score_items(model, ITEMS)
-    monkeypatch.setattr(scoring, "WINDOW", 11)
+    monkeypatch.setattr(scoring, "WINDOW", 6)
     assert same(score_items(model, ITEMS, batch=4), whole)
 
 
-FEW = ITEMS[::4]
+FEW = ITEMS[::2]
 MODEL = hashed(CHARS, eos="</s>")
 
 
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(st.permutations(range(len(FEW))), st.integers(1, 9))
 def test_each_item_keeps_its_own_numbers_in_any_order(order, batch):
     shuffled = score_items(MODEL, [FEW[i] for i in order], batch=batch)
