@@ -15,9 +15,12 @@ import likely
 from likely.calibration import scoring
 from likely.calibration.family import build
 from likely.calibration.items import Option
+from likely.calibration.metrics import measure
+from likely.calibration.partial import partial_metrics
 from likely.calibration.scored import KINDS
 from likely.calibration.scoring import iter_scored, score_items
 from likely.calibration.surface_kinds import option_surfaces, surface_kind
+from likely.calibration.tables import targets
 from likely.core.model import Capability
 from likely.core.trie import build_trie
 from likely.errors import CapabilityError, InputError, NumericalError
@@ -551,6 +554,40 @@ def test_a_partial_row_leaves_room_for_exactly_what_the_list_leaves_open(k):
         assert (extra >= -1e-12).all()
         assert (extra <= row.n_unlisted * row.cap + row.slack + 1e-12).all()
         assert extra.sum() <= row.rest + row.slack.sum() + 1e-12
+
+
+@pytest.mark.parametrize("k", [1, 8, 60])
+def test_metrics_between_two_ends_hold_those_of_the_whole_law(k):
+    items = listing_items()
+    table = hashed(CHARS)
+    model = Listing(table, k)
+    ideal = targets(items)
+    truth = measure(ideal, score_items(table, items).masses)
+    found = partial_metrics(ideal, score_items(model, items, batch=4).rows())
+    for name in ("pm", "wd01", "entropy_gap"):
+        assert (found[f"{name}_low"] <= truth[name] + 1e-9).all()
+        assert (found[f"{name}_high"] >= truth[name] - 1e-9).all()
+
+
+def test_a_row_of_exact_masses_leaves_nothing_open():
+    items = items_of_colors(3)
+    scored = score_items(policy_model(items, "calibrated"), items)
+    found = partial_metrics(targets(items), scored.rows())
+    assert found["is_resolved"].all()
+    assert found["wd01_high"] == pytest.approx(np.zeros(3), abs=1e-12)
+
+
+def test_without_a_list_the_whole_way_between_the_bounds_is_open():
+    items = listing_items()
+    table = hashed(CHARS)
+    model = Listing(table, 8)
+    model.info = replace(model.info, capabilities=frozenset({Capability.CONTINUATION}))
+    scored = score_items(model, items)
+    assert not scored.partial
+    truth = np.exp(score_items(table, items).masses.log_mass).reshape(-1, 3)
+    for row, mass in zip(scored.rows(), truth, strict=True):
+        assert (row.listed <= mass + 1e-12).all()
+        assert (row.listed + row.slack >= mass - 1e-12).all()
 
 
 def test_lists_come_with_the_answers_once_bounds_are_known_to_be_needed():
