@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from likely.calibration.choices import Choices as Choices
     from likely.calibration.choices import choice_regression as choice_regression
     from likely.calibration.digits import number_features as number_features
+    from likely.calibration.evaluation import Evaluation as Evaluation
+    from likely.calibration.evaluation import evaluate as evaluate
     from likely.calibration.family import FAMILIES as FAMILIES
     from likely.calibration.family import Family as Family
     from likely.calibration.family import build as build
@@ -118,6 +120,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "chats": ("CHATS", "WRAPPERS"),
         "choices": ("Choices", "choice_regression"),
         "digits": ("number_features",),
+        "evaluation": ("Evaluation", "evaluate"),
         "family": ("FAMILIES", "Family", "build"),
         "files": ("items_sha256", "iter_items", "read_items", "write_items"),
         "frequencies": (
