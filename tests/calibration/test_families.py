@@ -29,6 +29,15 @@ COUNTS = {
     "no_replacement": (48, 360, 5_600),
     "independence": (42, 270, 1_900),
     "categorical_k": (36, 340, 5_160),
+    "zero_one": (24, 360, 3_240),
+    "large_numbers": (24, 360, 5_760),
+    "scaled": (32, 320, 5_400),
+    "distractor": (40, 400, 5_400),
+    "uniform_words": (30, 318, 1_200),
+    "named_dist": (32, 192, 1_152),
+    "languages": (40, 400, 6_000),
+    "icl": (40, 290, 1_890),
+    "verbalised": (56, 280, 2_160),
 }
 """Items of smoke, lite and full."""
 
@@ -45,12 +54,21 @@ NOT_NESTED = {
 CHECKED_IN_PART = 10_000
 """The largest set that is rendered whole here: the paper's sets have tests of their own."""
 
+CHECKED_OF_OTHER_DESIGNS = 400
+"""The largest set of a design that is not the default; the paper's have tests of their own."""
+
 NAMES = FAMILIES.names()
 
 
 def in_reach(name: str) -> list[tuple[Item, ...]]:
     sizes = {preset: len(build(name, preset=preset)) for preset in PRESETS}
     return [rendered(name, preset) for preset in PRESETS if sizes[preset] <= CHECKED_IN_PART]
+
+
+def other_designs(name: str) -> list[tuple[Item, ...]]:
+    designs = FAMILIES.load(name).designs[1:]
+    sets = [build(name, preset="lite", design=design) for design in designs]
+    return [tuple(items) for items in sets if len(items) <= CHECKED_OF_OTHER_DESIGNS]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,7 +86,7 @@ def test_every_item_is_well_formed_and_states_an_exact_law(name):
     assert family.name == name
     check_templates(family)
     used: set[str] = set()
-    for items in in_reach(name):
+    for items in in_reach(name) + other_designs(name):
         used |= {item.template_id for item in items}
         for item in items:
             check_item(item, family)
