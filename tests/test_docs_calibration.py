@@ -10,7 +10,7 @@ THEORY = (DOCS / "calibration-theory.md").read_text(encoding="utf-8")
 
 
 def test_every_line_of_the_theory_page_is_true():
-    check_examples(THEORY, at_least=80)
+    check_examples(THEORY, at_least=60)
 
 
 def test_the_table_of_metrics_is_the_registry():
