@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from likely.calibration.behaviours import plane as plane
     from likely.calibration.biasing import biased_masses as biased_masses
     from likely.calibration.biasing import check_bias as check_bias
+    from likely.calibration.chats import CHATS as CHATS
+    from likely.calibration.chats import WRAPPERS as WRAPPERS
     from likely.calibration.choices import Choices as Choices
     from likely.calibration.choices import choice_regression as choice_regression
     from likely.calibration.digits import number_features as number_features
@@ -75,12 +77,20 @@ if TYPE_CHECKING:
     from likely.calibration.probability_text import parse_probability as parse_probability
     from likely.calibration.regression import CalibrationRegression as CalibrationRegression
     from likely.calibration.regression import calibration_regression as calibration_regression
+    from likely.calibration.rescoring import Agreement as Agreement
+    from likely.calibration.rescoring import agreement as agreement
     from likely.calibration.sampling import draw_counts as draw_counts
     from likely.calibration.sampling import sample_metrics as sample_metrics
+    from likely.calibration.scored import Scored as Scored
+    from likely.calibration.scored import ScoredBatch as ScoredBatch
+    from likely.calibration.scoring import iter_scored as iter_scored
+    from likely.calibration.scoring import score_items as score_items
     from likely.calibration.sensitivity import TemplateSensitivity as TemplateSensitivity
     from likely.calibration.sensitivity import template_sensitivity as template_sensitivity
     from likely.calibration.similarity import Similarity as Similarity
     from likely.calibration.similarity import model_similarity as model_similarity
+    from likely.calibration.surface_kinds import KINDS as KINDS
+    from likely.calibration.surface_kinds import option_surfaces as option_surfaces
     from likely.calibration.units import sampling_units as sampling_units
     from likely.calibration.variance import VarianceTable as VarianceTable
     from likely.calibration.variance import variance_table as variance_table
@@ -105,6 +115,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "batches": ("batch_tests", "draw_batches"),
         "behaviours": ("Behaviour", "Plane", "classify", "classify_cells", "plane"),
         "biasing": ("biased_masses", "check_bias"),
+        "chats": ("CHATS", "WRAPPERS"),
         "choices": ("Choices", "choice_regression"),
         "digits": ("number_features",),
         "family": ("FAMILIES", "Family", "build"),
@@ -132,9 +143,13 @@ __getattr__, __dir__, __all__ = lazy_names(
         "partial": ("partial_metrics",),
         "probability_text": ("parse_probability",),
         "regression": ("CalibrationRegression", "calibration_regression"),
+        "rescoring": ("Agreement", "agreement"),
         "sampling": ("draw_counts", "sample_metrics"),
+        "scored": ("Scored", "ScoredBatch"),
+        "scoring": ("iter_scored", "score_items"),
         "sensitivity": ("TemplateSensitivity", "template_sensitivity"),
         "similarity": ("Similarity", "model_similarity"),
+        "surface_kinds": ("KINDS", "option_surfaces"),
         "units": ("sampling_units",),
         "variance": ("VarianceTable", "variance_table"),
         "verbalised": (
