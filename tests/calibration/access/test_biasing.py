@@ -8,8 +8,8 @@ from hidden_colours import BLUE, GOLD, RED, colours, item, spelled, truth
 from loopback import Loopback
 
 import likely
-from likely.calibration.access import biasing
 from likely.calibration.access.biasing import BiasedLists, BiasedRows, biased_masses, check_bias
+from likely.calibration.access.routes import biasing
 from likely.calibration.access.spellings import Spelled, spell, texts_of
 from likely.calibration.data_sets.items import Option
 from likely.core.model import TopTokens
