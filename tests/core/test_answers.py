@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 
 import likely
+from likely.core.answers import plan_answers
+from likely.core.engine import Top, evaluate
 from likely.core.text.surfaces import is_numeral, surfaces, uncovered
 from likely.core.text.word_ends import word_ends
 from likely.errors import InputError
@@ -261,3 +263,52 @@ def test_uncovered_events_are_disjoint_and_cover_all(sequences, enders):
 
 
 WORLDS = {tuple(int(x) for x in np.base_repr(i, 3).rjust(6, "0")) for i in range(3**6)}
+
+
+def test_answers_for_each_context_are_those_of_one_context_at_a_time():
+    model = animals()
+    each = [
+        {"cat": ["cat"], "catfish": ["catfish"], "dog": ["dog"]},
+        {"dog": ["dog"], "s": ["s"]},
+        {"cat": ["cat"], "dog": ["dog"]},
+    ]
+    together = likely.score_answers(model, ["", "", "s"], each)
+    for answers, declared, context in zip(together, each, ["", "", "s"], strict=True):
+        alone = likely.score_answers(model, [context], declared)[0]
+        assert answers == alone
+    # Only the first needs to know where a word ends.
+    assert [item.has_word_ends for item in together] == [True, False, False]
+    assert not together.has_word_ends
+
+
+def test_answers_for_each_context_share_its_prefixes():
+    model = animals()
+    each = [{"cat": ["cat"], "dog": ["dog"]}, {"fish": ["fish"], "dog": ["dog"]}]
+    scores = likely.score_answers(model, ["cat", "catdog"], each)
+    # <s>, cat, cat dog: each once.
+    assert scores.cost.token_evaluations == 3
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [{"cat": ["cat"]}],
+        [{"cat": ["cat"]}, {"dog": ["dog"]}, {"s": ["s"]}],
+        [{"cat": ["cat"]}, "dog"],
+        ["dog", {"cat": ["cat"]}],
+    ],
+)
+def test_answers_for_each_context_are_as_many_mappings(answers):
+    with pytest.raises(REFUSED, match=r"as many mappings|answers"):
+        likely.score_answers(animals(), ["", "s"], answers)
+
+
+def test_a_plan_of_answers_leaves_room_for_other_requests():
+    model = animals()
+    plan = plan_answers(model, ["", "s"], ["cat", "dog"], level="exact")
+    asked = plan.requests
+    answered = evaluate(model, [*asked, Top(prefix=plan.contexts[0].events[0].context, k=2)])
+    assert plan.read(answered.answers[: len(asked)]) == tuple(
+        likely.score_answers(model, ["", "s"], ["cat", "dog"], level="exact")
+    )
+    assert answered[len(asked)].top.pieces == ("cat", "dog")

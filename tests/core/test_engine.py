@@ -337,6 +337,18 @@ def test_answers_over_bounds_are_bounds():
         likely.score_answers(TopOnly(), [[0]], ["a", "b"], level="exact", word_end="always")
 
 
+@pytest.mark.parametrize("model", [TopOnly(), table()])
+def test_lists_of_the_likeliest_come_back_from_the_cache_whole(model):
+    cache = Dict()
+    asked = [Top(prefix=(0, 1), k=2), Top(prefix=(0,), k=2), Top(prefix=(0,), k=1)]
+    asked = asked[:2] if isinstance(model, TopOnly) else [*asked, Top(prefix=(0,), k=9)]
+    fresh, again = (evaluate(model, asked, cache=cache) for _ in range(2))
+    assert (again.cost.token_evaluations, again.cost.cached) == (0, len(asked))
+    for a, b in zip(fresh.answers, again.answers, strict=True):
+        assert a.top == b.top
+        assert np.array_equal(a.values, b.values)
+
+
 def test_no_requests_cost_nothing():
     answers = evaluate(table(), [])
     assert (len(answers), answers.cost.model_calls) == (0, 0)

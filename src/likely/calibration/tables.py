@@ -67,6 +67,34 @@ class Masses:
         return exact
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PartialRow:
+    """What a list of the likeliest tokens tells of one item. Unit: probability, linear.
+
+    Attributes:
+        listed: Shape ``(n,)``: of each option, the mass of the surfaces that the list names.
+        n_unlisted: Shape ``(n,)``: of each option, how many tokens outside the list its surfaces
+            may begin with.
+        cap: The most that one token outside the list may have.
+        rest: The most that all tokens outside the list have together.
+        slack: Shape ``(n,)``: mass that an option may have besides, in surfaces whose first token
+            is listed while a later one is not, and by rounding; None for none.
+    """
+
+    listed: Float[np.ndarray, "n"]
+    n_unlisted: Int[np.ndarray, "n"]
+    cap: float
+    rest: float
+    slack: Float[np.ndarray, "n"] | None = None
+
+    def __post_init__(self) -> None:
+        parts = [self.listed, self.n_unlisted, np.array([self.cap, self.rest])]
+        parts += [] if self.slack is None else [self.slack]
+        numbers = np.concatenate([part.astype(np.float64) for part in parts])
+        if not np.all(np.isfinite(numbers) & (numbers >= 0)):
+            raise InputError(f"a partial row holds finite numbers of 0 or more, got {self!r}")
+
+
 def targets(items: Sequence[Item]) -> Targets:
     """Return the ideal laws of items as floats.
 

@@ -105,6 +105,7 @@ class ContextAnswers(Sequence[AnswerScore]):
         context_tokens: Ids of the context exactly as evaluated, BOS included.
         log_mass: Nats, of any of the answers.
         log_other: Nats, of none of them.
+        has_word_ends: Whether each answer includes that its word ends.
         flags: All flags of the answers.
     """
 
@@ -112,6 +113,7 @@ class ContextAnswers(Sequence[AnswerScore]):
     context_tokens: tuple[int, ...]
     log_mass: float
     log_other: float
+    has_word_ends: bool
     flags: frozenset[str]
 
     def __getitem__(self, index: int) -> AnswerScore:  # type: ignore[override]  # no slices
@@ -161,6 +163,7 @@ class ContextAnswers(Sequence[AnswerScore]):
             "context_tokens": self.context_tokens,
             "log_mass": self.log_mass,
             "log_other": self.log_other,
+            "has_word_ends": self.has_word_ends,
             "flags": self.flags,
         }
 
@@ -181,13 +184,16 @@ class AnswerScores(Sequence[ContextAnswers]):
 
     Attributes:
         items: One for each context, in order.
-        has_word_ends: Whether each answer includes that its word ends.
         cost: Of the whole call.
     """
 
     items: tuple[ContextAnswers, ...]
-    has_word_ends: bool
     cost: Cost
+
+    @property
+    def has_word_ends(self) -> bool:
+        """Whether every answer after every context includes that its word ends."""
+        return all(item.has_word_ends for item in self.items)
 
     def __getitem__(self, index: int) -> ContextAnswers:  # type: ignore[override]  # cost is whole
         return self.items[index]

@@ -1,28 +1,32 @@
 """The probability of an answer: the sum over every spelling that stands for it. Unit: nats.
 
-Each spelling is an event, "the text goes on with these ids". Of two spellings of one answer where
-the ids of one begin the other's, only the shorter counts, for it contains the other. Between
-answers (``1`` and ``12``) the *word end* keeps events apart: the spelling, and then a token that
-cannot go on with the word.
+Of two spellings of one answer where the ids of one begin the other's, only the shorter counts, for
+it contains the other. Between answers (``1`` and ``12``) the *word end* keeps events apart: the
+spelling, and then a token that cannot go on with the word. See `likely.core.answer_events`.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from likely.core.answer_events import (
+    Answers,
+    AnswersEach,
+    ContextEvents,
+    Event,
+    WordEnd,
+    disjoint,
+    plan_events,
+)
 from likely.core.answer_scores import AnswerPart, AnswerScore, AnswerScores, ContextAnswers
-from likely.core.engine import Answer, Continuation, Meter, Request, Row, Store, evaluate
+from likely.core.engine import Answer, Meter, Request, Store, evaluate
 from likely.core.logspace import log1mexp, logsumexp
-from likely.core.model import Capability, LanguageModel, Settings
+from likely.core.model import LanguageModel, Settings
 from likely.core.text.encode import Bos, Boundary, Context
-from likely.core.text.surfaces import Level, encode_surface, is_numeral, surfaces, uncovered
-from likely.core.text.word_ends import Kind, WordEnds, word_ends
-from likely.errors import CapabilityError, InputError, NumericalError
-
-WordEnd = Literal["auto", "always", "never"]
+from likely.core.text.surfaces import Level
+from likely.errors import NumericalError
 
 MASS_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
 """How far rounding may put the mass of disjoint answers above 1, in nats, by dtype."""
@@ -33,7 +37,7 @@ _HALF_MASS_TOLERANCE = 0.25  # the widest noise that self_check accepts of 16-bi
 def score_answers(
     model: LanguageModel,
     contexts: Sequence[Context],
-    answers: Mapping[str, Sequence[str]] | Sequence[str],
+    answers: Answers | AnswersEach,
     *,
     level: Level = "paper",
     word_end: WordEnd = "auto",
@@ -48,11 +52,12 @@ def score_answers(
     Args:
         model: Any model that gives continuations; word ends need whole rows.
         contexts: Text, ids, or contexts from `likely.chat`.
-        answers: Names with their declared spellings, or words that `surfaces` spells out.
+        answers: Names with their declared spellings, or words that `surfaces` spells out, the same
+            for every context; or a sequence of such mappings, one for each context.
         level: Which spellings a word has, for answers given as words.
         word_end: ``always`` multiplies each spelling by the probability that its word then ends,
             ``never`` does not, ``auto`` does where a spelling of one answer begins one of
-            another's, and where every answer is a number.
+            another's, and where every answer is a number; it decides for each context by itself.
         bos: ``auto`` follows the tokenizer's own setting, ``always``, ``never``.
         boundary: As in `score`; a spelling that a token joins to the context is encoded alone.
         settings: How to evaluate; changes no number beyond rounding.
@@ -74,145 +79,81 @@ def score_answers(
     >>> round(math.exp(scores[0].log_prob("yes")), 6)
     0.68
     """
-    if isinstance(contexts, str):
-        raise InputError(f"contexts is a sequence of contexts, got the text {contexts!r}")
-    spellings = _declare(answers, level)
-    has_word_ends = _needs_word_ends(spellings, word_end)
-    if has_word_ends and Capability.NEXT_TOKEN not in model.info.capabilities:
-        raise CapabilityError(
-            f"to tell where a word ends takes whole next-token rows, which {model.info.name!r} "
-            "does not give; use word_end='never' and answers of which none begins another"
-        )
-    events = [
-        _events(model, context, spellings, has_word_ends, bos, boundary) for context in contexts
-    ]
-    requests = [request for part in events for event in part for request in event.requests()]
-    answered = evaluate(model, requests, settings=settings, cache=cache, meter=meter)
-    values = iter(answered.answers)
-    items = [_context_answers(model, tuple(spellings), part, values) for part in events]
-    return AnswerScores(items=tuple(items), has_word_ends=has_word_ends, cost=answered.cost)
+    plan = plan_answers(
+        model, contexts, answers, level=level, word_end=word_end, bos=bos, boundary=boundary
+    )
+    answered = evaluate(model, plan.requests, settings=settings, cache=cache, meter=meter)
+    return AnswerScores(items=plan.read(answered.answers), cost=answered.cost)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Event:
-    """One spelling of one answer as ids; ``ends`` is None where the word need not end."""
+class AnswerPlan:
+    """The requests that answers take, for a caller that has more to ask in the same call.
 
-    name: str
-    surface: str
-    context: tuple[int, ...]
-    tokens: tuple[int, ...]
-    ends: WordEnds | None
-    flags: frozenset[str]
+    Attributes:
+        model: That will be asked.
+        contexts: The events of each context.
+    """
 
+    model: LanguageModel
+    contexts: tuple[ContextEvents, ...]
+
+    @property
     def requests(self) -> list[Request]:
-        asked: list[Request] = [Continuation(prefix=self.context, target=self.tokens)]
-        if self.ends is not None:
-            asked.append(Row(prefix=self.context + self.tokens, reduction=self.ends.reduction))
-        return asked
+        """What the engine is asked, in the order in which `read` takes the answers."""
+        return [
+            request
+            for part in self.contexts
+            for event in part.events
+            for request in event.requests()
+        ]
+
+    def read(self, answers: Sequence[Answer]) -> tuple[ContextAnswers, ...]:
+        """Return the scores of each context.
+
+        Args:
+            answers: One for each of `requests`.
+
+        Raises:
+            NumericalError: Disjoint answers with more than all the probability.
+        """
+        values = iter(answers)
+        return tuple(_context_answers(self.model, part, values) for part in self.contexts)
 
 
-def _declare(
-    answers: Mapping[str, Sequence[str]] | Sequence[str], level: Level
-) -> dict[str, tuple[str, ...]]:
-    """Return the spellings of each answer, each of them declared for one answer only."""
-    if isinstance(answers, str):
-        raise InputError(f"answers is a mapping or a sequence of words, got the text {answers!r}")
-    declared: dict[str, tuple[str, ...]] = {}
-    if isinstance(answers, Mapping):
-        for name, forms in answers.items():
-            if isinstance(forms, str) or not forms or not all(forms):
-                raise InputError(
-                    f"the answer {name!r} needs a sequence of spellings, none of them empty, "
-                    f"got {forms!r}"
-                )
-            declared[name] = tuple(dict.fromkeys(forms))
-    else:
-        declared = {word: surfaces(word, level=level) for word in answers}
-        if len(declared) < len(answers):
-            raise InputError(f"the answers must be distinct, got {list(answers)!r}")
-    if not declared:
-        raise InputError("there is nothing to score: got no answers")
-    owners: dict[str, str] = {}
-    for name, forms in declared.items():
-        for form in forms:
-            if form in owners:
-                raise InputError(
-                    f"the spelling {form!r} belongs to both {owners[form]!r} and {name!r}; "
-                    "declare the spellings of each answer in a mapping"
-                )
-            owners[form] = name
-    return declared
-
-
-def _needs_word_ends(spellings: Mapping[str, Sequence[str]], word_end: WordEnd) -> bool:
-    if word_end not in ("auto", "always", "never"):
-        raise InputError(f"word_end is 'auto', 'always' or 'never', got {word_end!r}")
-    if word_end != "auto":
-        return word_end == "always"
-    if all(is_numeral(form) for forms in spellings.values() for form in forms):
-        return True
-    owners = {form: name for name, forms in spellings.items() for form in forms}
-    return any(
-        owners.get(form[:n], name) != name
-        for form, name in owners.items()
-        for n in range(1, len(form))
-    )
-
-
-def _events(
+def plan_answers(
     model: LanguageModel,
-    context: Context,
-    spellings: Mapping[str, Sequence[str]],
-    has_word_ends: bool,
-    bos: Bos,
-    boundary: Boundary,
-) -> list[_Event]:
-    """Return the events of one context: for each answer, those that no other of its own holds."""
-    kept: list[_Event] = []
-    for name, forms in spellings.items():
-        own = []
-        for form in forms:
-            pair = encode_surface(model, context, form, bos=bos, boundary=boundary)
-            kind: Kind = "numeral" if is_numeral(form) else "word"
-            own.append(
-                _Event(
-                    name=name, surface=form, context=pair.context, tokens=pair.target,
-                    ends=word_ends(model, kind) if has_word_ends else None, flags=pair.flags,
-                )
-            )  # fmt: skip
-        kept += [own[i] for i in _disjoint(own)]
-    owners: dict[tuple[int, ...], _Event] = {}
-    for event in kept:
-        twin = owners.setdefault(event.tokens, event)
-        if twin.name != event.name:
-            raise InputError(
-                f"{twin.surface!r} of {twin.name!r} and {event.surface!r} of {event.name!r} are "
-                f"the same tokens, {list(event.tokens)}; leave one of them out"
-            )
-    return kept
+    contexts: Sequence[Context],
+    answers: Answers | AnswersEach,
+    *,
+    level: Level = "paper",
+    word_end: WordEnd = "auto",
+    bos: Bos = "auto",
+    boundary: Boundary = "joint",
+) -> AnswerPlan:
+    """Return what `score_answers` asks of the model, and how it reads the answers.
 
-
-def _disjoint(events: Sequence[_Event]) -> tuple[int, ...]:
-    by_ids = {event.tokens: event for event in events}
-
-    def ends_word(ids: tuple[int, ...], token: int) -> bool:
-        ends = by_ids[ids].ends
-        return ends is None or token in ends
-
-    return uncovered([event.tokens for event in events], ends_word)
+    Raises:
+        InputError: As `score_answers`.
+        CapabilityError: As `score_answers`.
+    """
+    events = plan_events(
+        model, contexts, answers, level=level, word_end=word_end, bos=bos, boundary=boundary
+    )
+    return AnswerPlan(model=model, contexts=events)
 
 
 def _context_answers(
     model: LanguageModel,
-    names: Sequence[str],
-    events: Sequence[_Event],
+    plan: ContextEvents,
     values: Iterator[Answer],
 ) -> ContextAnswers:
+    events = plan.events
     parts = [_part(model, event, values) for event in events]
-    apart = set(_disjoint(events))
+    apart = set(disjoint(events))
     overlapping = _overlapping(events, apart)
     scores = []
-    for name in names:
+    for name in plan.names:
         own = [i for i, event in enumerate(events) if event.name == name]
         flags = frozenset().union(*(events[i].flags for i in own))
         flags |= {"overlap"} if name in overlapping else frozenset()
@@ -233,11 +174,12 @@ def _context_answers(
         context_tokens=events[0].context,
         log_mass=log_mass,
         log_other=float(log1mexp(np.array(log_mass))),
+        has_word_ends=plan.has_word_ends,
         flags=all_flags,
     )
 
 
-def _part(model: LanguageModel, event: _Event, values: Iterator[Answer]) -> AnswerPart:
+def _part(model: LanguageModel, event: Event, values: Iterator[Answer]) -> AnswerPart:
     answer = next(values)
     log_word_end = None if event.ends is None else float(next(values).values)
     is_bound = answer.censored is not None and bool(answer.censored.any())
@@ -251,7 +193,7 @@ def _part(model: LanguageModel, event: _Event, values: Iterator[Answer]) -> Answ
     )
 
 
-def _overlapping(events: Sequence[_Event], apart: set[int]) -> set[str]:
+def _overlapping(events: Sequence[Event], apart: set[int]) -> set[str]:
     """Return the names of answers whose events contain, or lie in, another answer's."""
     names: set[str] = set()
     for i, event in enumerate(events):
@@ -269,7 +211,7 @@ def _log_sum(log_probs: Sequence[float]) -> float:
     return float(logsumexp(np.array(log_probs)))
 
 
-def _check_mass(model: LanguageModel, event: _Event, log_mass: float) -> None:
+def _check_mass(model: LanguageModel, event: Event, log_mass: float) -> None:
     limit = MASS_TOLERANCE.get(model.info.dtype, _HALF_MASS_TOLERANCE)
     if log_mass > limit:
         text = model.tokenizer.decode(event.context)

@@ -4,9 +4,10 @@ Requests of one call may be of any kind and in any order. Each distinct prefix i
 each number is checked as it arrives; a request that the cache knows costs nothing. Unit: nats.
 """
 
+import json
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -14,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from likely.core.estimate import Cost
+from likely.core.jsonio import dumps
 from likely.core.logspace import check_log_probs, logsumexp
 from likely.core.model import (
     Capability,
@@ -30,6 +32,7 @@ from likely.errors import InputError, NumericalError
 ROW_TOLERANCE = {"float32": 1e-6, "float64": 1e-9}
 """How far the log-normaliser of a next-token row may be from 0, by dtype of the weights."""
 
+_LISTED = b"\xfftop"  # no shape has so many axes
 _HALF_TOLERANCE = 1e-6  # 16-bit weights: the softmax is taken in float64 all the same
 
 
@@ -460,8 +463,7 @@ def _lookup(
     keys = [_key(model, request, settings) for request in requests]
     known = cache.get_many(keys)
     for i, key in enumerate(keys):
-        # A list of likeliest tokens holds text; it is cheap to ask again, so it is not stored.
-        if key in known and not isinstance(requests[i], Top):
+        if key in known:
             answers[i] = _unpack(known[key])
     return keys
 
@@ -469,16 +471,25 @@ def _lookup(
 def _key(model: LanguageModel, request: Request, settings: Settings) -> bytes:
     from likely.core.cache import content_key
 
-    kind = _kind(request) + (f" {request.norm}" if isinstance(request, Hidden) else "")
+    kind = _kind(request)
+    if isinstance(request, Hidden):
+        kind = f"{kind} {request.norm}"
+    elif isinstance(request, Top):
+        kind = f"{kind} with pieces"  # older versions kept the values alone under "top k"
     target = request.target if isinstance(request, Continuation) else ()
     mode = "deterministic" if settings.deterministic else "planned"
     return content_key(model.info.identity, mode, kind, request.prefix, target)
 
 
 def _pack(answer: Answer | None) -> bytes:
-    """Return shape, values and censoring of an answer as raw little-endian bytes."""
+    """Return shape, values and censoring of an answer as raw little-endian bytes.
+
+    A list of likeliest tokens holds text and becomes JSON.
+    """
     if answer is None:
         raise InputError("only an answered request can be kept")
+    if answer.top is not None:
+        return _LISTED + dumps(asdict(answer.top)).encode()
     values = np.asarray(answer.values, dtype="<f8")
     head = struct.pack("<BB", values.ndim, answer.censored is not None)
     shape = struct.pack(f"<{values.ndim}q", *values.shape)
@@ -487,6 +498,8 @@ def _pack(answer: Answer | None) -> bytes:
 
 
 def _unpack(raw: bytes) -> Answer:
+    if raw.startswith(_LISTED):
+        return _read_top(raw[len(_LISTED) :])
     n_axes, is_censored = struct.unpack_from("<BB", raw)
     shape = struct.unpack_from(f"<{n_axes}q", raw, 2)
     start = 2 + 8 * n_axes
@@ -496,3 +509,17 @@ def _unpack(raw: bytes) -> Answer:
     if is_censored:
         mask = np.frombuffer(raw, dtype="u1", offset=start + 8 * size).astype(bool)
     return Answer(values=values.astype(np.float64), censored=mask)
+
+
+def _read_top(raw: bytes) -> Answer:
+    """Return the list that `_pack` wrote; ``-inf`` comes back from its name."""
+    read = json.loads(raw)
+    log_probs = tuple(map(float, read["log_probs"]))
+    top = TopTokens(
+        tokens=tuple(read["tokens"]),
+        pieces=tuple(read["pieces"]),
+        log_probs=log_probs,
+        log_prob_elsewhere=float(read["log_prob_elsewhere"]),
+        log_mass_elsewhere=float(read["log_mass_elsewhere"]),
+    )
+    return Answer(values=np.array(log_probs), top=top)

@@ -257,3 +257,14 @@ def require(model: LanguageModel, capability: Capability) -> None:
             f"{model.info.name!r} has no {capability.value.replace('_', ' ')}; "
             f"those that have: {who}"
         )
+
+
+def most_listed(model: LanguageModel, *, default: int = 20) -> int:
+    """Return how many likeliest tokens to ask of a model that lists them: what it says it gives.
+
+    Args:
+        model: Any model.
+        default: For one that does not say.
+    """
+    told = model.info.details.get("top_k")
+    return told if isinstance(told, int) and told > 0 else default

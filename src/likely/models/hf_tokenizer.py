@@ -80,6 +80,16 @@ class HfTokenizer:
     def encode(self, text: str) -> Encoding:
         return self._encode(text)
 
+    def encode_many(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the ids of each text, as `encode` does, without their spans."""
+        if not texts:
+            return []
+        encoded = self.inner(
+            list(texts), add_special_tokens=False, return_attention_mask=False,
+            return_token_type_ids=False, verbose=False,
+        )  # fmt: skip
+        return [tuple(ids) for ids in encoded["input_ids"]]
+
     def _encode_anew(self, text: str) -> Encoding:
         encoded = self.inner(
             text, add_special_tokens=False, return_offsets_mapping=True, verbose=False

@@ -11,7 +11,7 @@ A context or continuation is text, a sequence of ids, or a rendered chat. The po
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import Literal, Protocol, SupportsIndex, TypeAlias, runtime_checkable
@@ -35,6 +35,18 @@ class HasText(Protocol):
         """The text."""
         ...
 
+
+@runtime_checkable
+class EncodesMany(Protocol):
+    """A tokenizer that splits many texts faster together than one by one."""
+
+    def encode_many(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the ids of each text, the same as ``encode`` gives of it alone."""
+        ...
+
+
+Known: TypeAlias = Mapping[str, tuple[int, ...]]
+"""Ids of texts that are encoded already; see `encode_texts`."""
 
 Context: TypeAlias = str | Sequence[SupportsIndex] | Int[np.ndarray, "_"] | HasText
 
@@ -73,6 +85,7 @@ def encode_pair(
     bos: Bos = "auto",
     boundary: Boundary = "joint",
     leading_space: bool = False,
+    known: Known | None = None,
 ) -> Pair:
     """Return the ids of a context and its continuation under the policies of this module.
 
@@ -83,6 +96,7 @@ def encode_pair(
         bos: ``auto`` follows the tokenizer's own setting; ids are taken as they are.
         boundary: See the module; it has no effect where either part is given as ids.
         leading_space: Whether a space is put before a text continuation that begins without one.
+        known: Ids of texts from `encode_texts`; the others are encoded now.
 
     Raises:
         InputError: An empty continuation, an unknown policy, or a merge under ``error``.
@@ -100,8 +114,27 @@ def encode_pair(
         ids, flags = encode_context(model, context, bos=bos)
         return Pair(context=ids, target=target, flags=flags)
     if boundary == "separate":
-        return _separate(model, before, after, bos)
-    return _joint(model, before, after, bos, boundary)
+        return _separate(model, before, after, bos, known)
+    return _joint(model, before, after, bos, boundary, known)
+
+
+def joined_texts(context: str, continuations: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts that `encode_pair` splits for text continuations of a text context."""
+    return (context.rstrip(" "), *(context + continuation for continuation in continuations))
+
+
+def encode_texts(model: LanguageModel, texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return the ids of each text as ``model.tokenizer.encode`` gives them, no special tokens.
+
+    Raises:
+        InputError: A text holds half a surrogate pair, which no encoding has.
+    """
+    distinct = list(dict.fromkeys(text for text in texts if text))
+    if not isinstance(model.tokenizer, EncodesMany):
+        return {text: encode_text(model, text).tokens for text in distinct}
+    for text in distinct:
+        _check_text(text)
+    return dict(zip(distinct, model.tokenizer.encode_many(distinct), strict=True))
 
 
 def with_bos(
@@ -137,21 +170,24 @@ def with_bos(
     return ids, frozenset(flags)
 
 
-def _separate(model: LanguageModel, before: str, after: str, bos: Bos) -> Pair:
-    context, flags = with_bos(model, _own_ids(model, before), bos=bos)
+def _separate(model: LanguageModel, before: str, after: str, bos: Bos, known: Known | None) -> Pair:
+    context, flags = with_bos(model, _own_ids(model, before, known), bos=bos)
     if before.endswith(" "):
         flags |= {"trailing_space"}
-    return Pair(context=context, target=_own_ids(model, after), flags=flags)
+    return Pair(context=context, target=_own_ids(model, after, known), flags=flags)
 
 
-def _joint(model: LanguageModel, before: str, after: str, bos: Bos, boundary: Boundary) -> Pair:
+def _joint(
+    model: LanguageModel, before: str, after: str, bos: Bos, boundary: Boundary,
+    known: Known | None,
+) -> Pair:  # fmt: skip
     flags: set[str] = set()
     kept = before.rstrip(" ")
     if kept != before:
         flags.add("whitespace_moved")
     before, after = kept, before[len(kept) :] + after
-    own = _own_ids(model, before)
-    whole = _own_ids(model, before + after)
+    own = _own_ids(model, before, known)
+    whole = _own_ids(model, before + after, known)
     shared = _shared(own, whole)
     if shared < len(own):
         flags.add("boundary_merge")
@@ -168,7 +204,9 @@ def _joint(model: LanguageModel, before: str, after: str, bos: Bos, boundary: Bo
     return Pair(context=context[:start], target=context[start:], flags=frozenset(flags) | bos_flags)
 
 
-def _shared(a: Sequence[int], b: Sequence[int]) -> int:
+def _shared(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    if b[: len(a)] == a:
+        return len(a)
     n = 0
     while n < min(len(a), len(b)) and a[n] == b[n]:
         n += 1
@@ -191,6 +229,11 @@ def encode_text(model: LanguageModel, text: str) -> Encoding:
     Raises:
         InputError: The text holds half a surrogate pair, which no encoding has.
     """
+    _check_text(text)
+    return model.tokenizer.encode(text)
+
+
+def _check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -198,13 +241,14 @@ def encode_text(model: LanguageModel, text: str) -> Encoding:
             f"the text has half a surrogate pair, {text[error.start]!r} at character "
             f"{error.start}; read the file as UTF-8"
         ) from error
-    return model.tokenizer.encode(text)
 
 
-def _own_ids(model: LanguageModel, context: Context) -> tuple[int, ...]:
+def _own_ids(model: LanguageModel, context: Context, known: Known | None = None) -> tuple[int, ...]:
     """Return the ids of one part alone, with no special tokens added."""
     text = _as_text(context)
     if text is not None:
+        if known is not None and text in known:
+            return known[text]
         return encode_text(model, text).tokens if text else ()
     if isinstance(context, str | bytes | bytearray | HasText):
         raise InputError(f"bytes are neither text nor ids, got {context!r}; decode them first")

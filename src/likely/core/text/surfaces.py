@@ -5,7 +5,17 @@ from itertools import product
 from typing import Literal
 
 from likely.core.model import LanguageModel
-from likely.core.text.encode import Bos, Boundary, Context, HasText, Pair, encode_pair
+from likely.core.text.encode import (
+    Bos,
+    Boundary,
+    Context,
+    HasText,
+    Known,
+    Pair,
+    encode_pair,
+    encode_texts,
+    joined_texts,
+)
 from likely.errors import InputError
 
 Level = Literal["exact", "paper", "wide"]
@@ -60,6 +70,7 @@ def encode_surface(
     *,
     bos: Bos = "auto",
     boundary: Boundary = "joint",
+    known: Known | None = None,
 ) -> Pair:
     """Return the ids of a spelling after a context, such that their product is its probability.
 
@@ -69,13 +80,38 @@ def encode_surface(
     Raises:
         InputError: As `encode_pair`.
     """
-    pair = encode_pair(model, context, surface, bos=bos, boundary=boundary)
+    pair = encode_pair(model, context, surface, bos=bos, boundary=boundary, known=known)
     if "boundary_merge" not in pair.flags:
         return pair
     before = context.text if isinstance(context, HasText) else str(context)
     kept = before.rstrip(" ")
-    alone = encode_pair(model, kept, before[len(kept) :] + surface, bos=bos, boundary="separate")
+    alone = encode_pair(
+        model, kept, before[len(kept) :] + surface, bos=bos, boundary="separate", known=known
+    )
     return Pair(context=alone.context, target=alone.target, flags=alone.flags | pair.flags)
+
+
+def encode_surfaces(
+    model: LanguageModel,
+    context: Context,
+    forms: Sequence[str],
+    *,
+    bos: Bos = "auto",
+    boundary: Boundary = "joint",
+) -> tuple[Pair, ...]:
+    """Return `encode_surface` of each spelling, with all texts split in one go.
+
+    Raises:
+        InputError: As `encode_surface`.
+    """
+    text = context.text if isinstance(context, HasText) else context
+    known = None
+    if isinstance(text, str) and boundary != "separate":
+        known = encode_texts(model, joined_texts(text, forms))
+    return tuple(
+        encode_surface(model, context, form, bos=bos, boundary=boundary, known=known)
+        for form in forms
+    )
 
 
 def uncovered(

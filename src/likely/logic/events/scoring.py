@@ -13,7 +13,7 @@ from typing import get_args
 import numpy as np
 
 from likely.core.engine import Meter, Store
-from likely.core.model import Capability, LanguageModel, Settings
+from likely.core.model import Capability, LanguageModel, Settings, most_listed
 from likely.core.text.encode import Bos, Boundary
 from likely.core.text.surfaces import encode_surface
 from likely.errors import CapabilityError, InputError
@@ -40,8 +40,6 @@ DEFAULT_RESCALINGS = ("duel", "minp", "identity")
 
 CLAMP = 1e-6
 """Probabilities under rescalings that reach 1 are kept this far from 0 and 1."""
-
-_TOP_K = 20  # likeliest tokens asked of a model that lists them and does not say how many
 
 
 def score_events(
@@ -107,7 +105,7 @@ def score_events(
         for event, answer in zip(events, answers, strict=True)
     ]
     readings = read_targets(
-        model, targets, sorted(needs - {"log_others"}), top_k=top_k or _top_k(model),
+        model, targets, sorted(needs - {"log_others"}), top_k=top_k or most_listed(model),
         settings=settings, cache=cache, meter=meter,
     )  # fmt: skip
     results = {r.label: combine(r, targets, readings, multi=multi, clamp=clamp) for r in chosen}
@@ -260,11 +258,6 @@ def _target(
         neutral=encode.neutral(event, answer) if "log_neutral" in needs else None,
         rest=rest_of(encode.model, answer, rivals) if "log_others" in needs else None,
     )
-
-
-def _top_k(model: LanguageModel) -> int:
-    told = model.info.details.get("top_k")
-    return told if isinstance(told, int) and told > 0 else _TOP_K
 
 
 def _flags(

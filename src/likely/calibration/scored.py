@@ -1,0 +1,130 @@
+"""What scoring returns: masses of options with their spellings, in batches and as a whole. Nats."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+
+from likely.calibration.chats import Chat
+from likely.calibration.surface_kinds import KINDS, SurfaceKind
+from likely.calibration.tables import Masses, PartialRow
+from likely.core.answer_events import WordEnd
+from likely.core.estimate import Cost
+from likely.core.text.encode import Bos
+from likely.core.text.surfaces import Level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How items were put to a model; part of every result.
+
+    Attributes:
+        level: Which spellings an option has.
+        word_end: When an option counts only as far as its word then ends.
+        chat: ``none``, ``answer`` or ``prefill``.
+        wrapper: Name of the instruction, None for the bare text.
+        bos: As in `likely.score`.
+    """
+
+    level: Level = "paper"
+    word_end: WordEnd = "auto"
+    chat: Chat = "none"
+    wrapper: str | None = None
+    bos: Bos = "auto"
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the fields as a mapping for strict JSON."""
+        return {
+            "level": self.level,
+            "word_end": self.word_end,
+            "chat": self.chat,
+            "wrapper": self.wrapper,
+            "bos": self.bos,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoredBatch:
+    """What a model gives a few items.
+
+    Attributes:
+        places: Shape ``(N,)``: of the items, in the order they were given.
+        masses: Of their options.
+        log_other: Shape ``(N,)``, nats: of no option; a lower bound where masses are bounds.
+        shares: Shape ``(N, K)``: the part of the options' mass that each of `KINDS` has; NaN where
+            there is none, and where masses are bounds.
+        n_surfaces: Shape ``(N,)``: how many spellings were added up.
+        has_word_ends: Shape ``(N,)``: whether options include that their word ends.
+        flags: Of each item; see `likely.core.answer_scores`, and ``template_trims`` of a chat.
+        partial: By place: what is known of items of which a model lists only the likeliest tokens.
+        cost: What it took.
+    """
+
+    places: Int[np.ndarray, "N"]
+    masses: Masses
+    log_other: Float[np.ndarray, "N"]
+    shares: Float[np.ndarray, "N K"]
+    n_surfaces: Int[np.ndarray, "N"]
+    has_word_ends: Bool[np.ndarray, "N"]
+    flags: tuple[frozenset[str], ...]
+    partial: Mapping[int, PartialRow]
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scored:
+    """What a model gives items, in the order of the items; fields as in `ScoredBatch`.
+
+    Attributes:
+        policy: How the items were put to it.
+        kinds: The columns of ``shares``.
+    """
+
+    policy: Policy
+    masses: Masses
+    log_other: Float[np.ndarray, "N"]
+    shares: Float[np.ndarray, "N K"]
+    n_surfaces: Int[np.ndarray, "N"]
+    has_word_ends: Bool[np.ndarray, "N"]
+    flags: tuple[frozenset[str], ...]
+    partial: Mapping[int, PartialRow]
+    cost: Cost
+    kinds: tuple[SurfaceKind, ...] = KINDS
+
+    def __len__(self) -> int:
+        return len(self.flags)
+
+
+def in_order(batches: Sequence[ScoredBatch], policy: Policy) -> Scored:
+    """Return batches end to end, in the order of the items.
+
+    Args:
+        batches: Whose places together are all of ``0 .. N - 1``.
+        policy: Of all of them.
+    """
+    order = np.argsort(np.concatenate([part.places for part in batches]))
+    n_options = np.concatenate([np.diff(part.masses.offsets) for part in batches])
+    starts = np.cumsum(n_options) - n_options
+    offsets = np.cumsum([0, *n_options[order]])
+    index = np.repeat(starts[order] - offsets[:-1], n_options[order]) + np.arange(offsets[-1])
+    flags = [flags for part in batches for flags in part.flags]
+
+    def joined(values: Callable[[ScoredBatch], Shaped[np.ndarray, "n *k"]]) -> np.ndarray:
+        return np.concatenate([values(part) for part in batches])
+
+    return Scored(
+        policy=policy,
+        masses=Masses(
+            offsets=offsets,
+            log_mass=joined(lambda part: part.masses.log_mass)[index],
+            log_mass_low=joined(lambda part: part.masses.log_mass_low)[index],
+        ),
+        log_other=joined(lambda part: part.log_other)[order],
+        shares=joined(lambda part: part.shares)[order],
+        n_surfaces=joined(lambda part: part.n_surfaces)[order],
+        has_word_ends=joined(lambda part: part.has_word_ends)[order],
+        flags=tuple(flags[i] for i in order),
+        partial=dict(sorted(row for part in batches for row in part.partial.items())),
+        cost=sum((part.cost for part in batches), Cost()),
+    )
