@@ -29,7 +29,7 @@ from likely.core.model import LanguageModel, Settings
 FILLERS = ("some", "N/A", "[n]")
 """What stands for each number where a context is to say nothing."""
 
-_SENTENCE_END = re.compile("[.!?]\\s+|[\u3002\uff01\uff1f]\\s*")
+_SENTENCE_END = re.compile(r"[.!?]\s+|[\u3002\uff01\uff1f]\s*")
 
 
 def gather(

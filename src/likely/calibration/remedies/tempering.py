@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from likely.calibration.forecast import Forecast
 from likely.calibration.items import Item
@@ -112,9 +112,7 @@ def tempered_masses(
             totals: dict[str, list[Float[np.ndarray, "G"]]] = {name: [] for name in part.names}
             for event in part.events:
                 totals[event.name].append(_event_mass(event, answers, grid))
-            found[place] = [
-                np.minimum(logsumexp(np.stack(t), axis=0), 0.0) for t in totals.values()
-            ]
+            found[place] = [_sum_of_events(events) for events in totals.values()]
         if forecast is not None:
             forecast.settle(len(places))
     columns = [column for place in range(len(items)) for column in found[place]]
@@ -145,6 +143,10 @@ def _event_mass(
     return total if event.ends is None else total + next(answers).values
 
 
+def _sum_of_events(log_masses: Sequence[Float[np.ndarray, "G"]]) -> Float[np.ndarray, "G"]:
+    return np.asarray(np.minimum(logsumexp(np.stack(log_masses), axis=0), 0.0))  # but for rounding
+
+
 @lru_cache
 def log_partitions(grid: TemperatureGrid) -> Reduction:
     """Return the reduction of rows to ``log Z_T`` at each temperature of a grid.
@@ -156,42 +158,41 @@ def log_partitions(grid: TemperatureGrid) -> Reduction:
     """
 
     def apply(rows: Float[np.ndarray, "r V"]) -> Float[np.ndarray, "r G"]:
-        return np.stack([_log_power_sums(row, grid, None)[0] for row in rows])
+        return np.stack([_log_power_sums(row, grid) for row in rows])
 
     return Reduction(name=f"log_partitions {grid.name}", apply=apply)
 
 
 def _log_ends(ends: WordEnds, grid: TemperatureGrid) -> Reduction:
     """Return the reduction of rows to the log mass of word ends at each temperature."""
+    tokens = np.flatnonzero(ends.is_end)
 
     def apply(rows: Float[np.ndarray, "r V"]) -> Float[np.ndarray, "r G"]:
-        sums = [_log_power_sums(row, grid, ends.is_end) for row in rows]
-        return np.stack([members - everything for everything, members in sums])
+        of_ends = np.stack([_log_power_sums(row[tokens], grid) for row in rows])
+        return of_ends - np.stack([_log_power_sums(row, grid) for row in rows])
 
     return Reduction(name=f"tempered {grid.name} {ends.reduction.name}", apply=apply)
 
 
 def _log_power_sums(
-    log_probs: Float[np.ndarray, "V"], grid: TemperatureGrid, members: Bool[np.ndarray, "V"] | None
-) -> tuple[Float[np.ndarray, "G"], Float[np.ndarray, "G"]]:
-    """Return the log sums of ``p ** (1 / T)`` over a row, and over some of its tokens.
+    log_probs: Float[np.ndarray, "V"], grid: TemperatureGrid
+) -> Float[np.ndarray, "G"]:
+    """Return the log of the sum of ``p ** (1 / T)`` over tokens, at each temperature.
 
-    An octave down squares every power, which takes a third of the time of an exponential; the
-    hottest octave alone is exponentiated. Row by row, powers stay in the processor's cache.
+    An octave down squares every power, which takes a third of the time of an exponential; only the
+    hottest octave is exponentiated. Row by row, powers stay in the processor's cache.
     """
     temperatures = grid.temperatures
     n, step = len(temperatures), grid.per_octave
-    top = float(log_probs.max())
+    top = float(log_probs.max(initial=-math.inf))
+    if top == -math.inf:
+        return np.full(n, -math.inf)
     below = log_probs - top
-    of_all, of_members = np.empty(n), np.full(n, -math.inf)
-    weights = None if members is None else members.astype(np.float64)
+    sums = np.empty(n)
     for first in range(min(step, n)):
         powers = np.exp(below / temperatures[first])
         for at in range(first, n, step):
             if at > first:
                 np.multiply(powers, powers, out=powers)
-            of_all[at] = powers.sum()
-            of_members[at] = 0.0 if weights is None else powers @ weights
-    shift = top / temperatures
-    with np.errstate(divide="ignore"):
-        return np.log(of_all) + shift, np.log(of_members) + shift
+            sums[at] = powers.sum()
+    return np.asarray(np.log(sums) + top / temperatures)
