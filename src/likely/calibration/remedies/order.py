@@ -41,9 +41,12 @@ def _geometric(evidence: Evidence) -> Float[np.ndarray, "M"]:
 
 
 def _arithmetic(evidence: Evidence) -> Float[np.ndarray, "M"]:
-    is_known = ~np.isnan(log_shares(evidence.masses))
-    log_mass = np.where(is_known, evidence.masses.log_mass, np.nan)
-    return np.asarray(np.logaddexp(log_mass, _of_twin(evidence, log_mass)) - _LOG_2)
+    log_mass = np.where(np.isnan(log_shares(evidence.masses)), np.nan, evidence.masses.log_mass)
+    of_twin = _of_twin(evidence, log_mass)
+    known = np.flatnonzero(~np.isnan(log_mass) & ~np.isnan(of_twin))
+    mean = np.full(len(log_mass), np.nan)
+    mean[known] = np.logaddexp(log_mass[known], of_twin[known]) - _LOG_2
+    return mean
 
 
 def _of_twin(evidence: Evidence, values: Float[np.ndarray, "M"]) -> Float[np.ndarray, "M"]:

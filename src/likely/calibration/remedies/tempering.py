@@ -169,7 +169,8 @@ def _log_ends(ends: WordEnds, grid: TemperatureGrid) -> Reduction:
 
     def apply(rows: Float[np.ndarray, "r V"]) -> Float[np.ndarray, "r G"]:
         of_ends = np.stack([_log_power_sums(row[tokens], grid) for row in rows])
-        return of_ends - np.stack([_log_power_sums(row, grid) for row in rows])
+        of_rows = np.stack([_log_power_sums(row, grid) for row in rows])
+        return np.asarray(of_ends - of_rows)
 
     return Reduction(name=f"tempered {grid.name} {ends.reduction.name}", apply=apply)
 
