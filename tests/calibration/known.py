@@ -10,18 +10,20 @@ from likely.calibration.remedies.evidence import Extra, Tempered, evidence_of
 from likely.calibration.remedies.tempering import GRID
 from likely.calibration.tables import exact_masses, targets
 from likely.core.estimate import Cost
+from likely.core.text.surfaces import surfaces
 
 PAIRS = ("black/green", "green/black", "green/red", "red/green")
 
 
 @cache
-def colors(templates=("C1", "C2", "C5"), scale="10-100", pairs=PAIRS):
-    """Two-option items in both orders of mention: 10 number pairs, each both ways round."""
+def colors(templates=("C1", "C2", "C5"), scale="10-100", pairs=PAIRS, n_draws=10):
+    """Two-option items in both orders of mention: number pairs, each both ways round."""
     everything = build("colors", preset="lite")
     return tuple(
         everything.family.render(spec)
         for spec in everything.specs
-        if spec.template_id in templates and spec.scale == scale and "/".join(spec.pair) in pairs
+        if spec.template_id in templates and spec.scale == scale
+        if "/".join(spec.pair) in pairs and spec.numbers.draw < n_draws
     )
 
 
@@ -41,9 +43,18 @@ def ideal_of(items):
 def answered(items, pi1, *, pm=1.0):
     """Evidence of items whose first option has a share of ``pi1`` of a mass of ``pm``."""
     pi1 = np.asarray(pi1, dtype=float)
+    mass = np.broadcast_to(np.asarray(pm, dtype=float), len(items))
     with np.errstate(divide="ignore"):
-        log_mass = np.log(np.stack([pi1, 1.0 - pi1], axis=1).ravel() * pm)
+        log_mass = np.log(np.stack([pi1, 1.0 - pi1], axis=1).ravel() * np.repeat(mass, 2))
     return evidence_of(items, exact_masses(targets(items).offsets, log_mass))
+
+
+def said(options, probs):
+    """A law over all spellings of options: each has its mass behind a space, and none elsewhere."""
+    law = {}
+    for option, prob in zip(options, probs, strict=True):
+        law |= dict.fromkeys(surfaces(option.label), 0.0) | {f" {option.label}": float(prob)}
+    return law
 
 
 def with_odds(items, odds, *, pm=1.0):

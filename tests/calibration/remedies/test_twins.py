@@ -32,13 +32,9 @@ def test_twins_are_mutual_and_differ_in_the_order_of_mention_alone():
 
 def test_a_number_pair_drawn_twice_has_a_twin_for_each_draw():
     full = build("colors", preset="full")
-    again = [
-        full.family.render(spec)
-        for spec in full.specs
-        if spec.template_id == "C1"
-        and set(spec.pair) == {"red", "blue"}
-        and spec.numbers.weight < 1
-    ]
+    colours = {"red", "blue"}
+    specs = [s for s in full.specs if s.template_id == "C1" and set(s.pair) == colours]
+    again = [full.family.render(spec) for spec in specs if spec.numbers.weight < 1]
     assert len(again) == 2 * 2 * 2 * 5
     twin = twin_options(again)
     assert (twin >= 0).all()
