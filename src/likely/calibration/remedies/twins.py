@@ -1,12 +1,15 @@
 """Items that differ in nothing but which option is mentioned first. Unit: none."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Int
 
-from likely.calibration.items import Item
+from likely.calibration.items import Item, Plain
+
+Meta: TypeAlias = Mapping[str, Plain]
 
 
 def twin_options(items: Sequence[Item]) -> Int[np.ndarray, "M"]:
@@ -22,19 +25,21 @@ def twin_options(items: Sequence[Item]) -> Int[np.ndarray, "M"]:
     """
     offsets = [0]
     sides: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    kept: dict[int, Item] = {}
+    labels: dict[int, list[str]] = {}
+    metas: dict[int, Meta] = {}
     for place, item in enumerate(items):
         offsets.append(offsets[-1] + len(item.options))
         if item.order != "none":
-            kept[place] = item
+            labels[place] = [option.label for option in item.options]
+            metas[place] = item.meta
             sides[_question(item)][item.order == "reversed"].append(place)
     twin = np.full(offsets[-1], -1, dtype=np.int64)
     for forward, backward in sides.values():
-        for a, b in _couples(forward, backward, kept):
-            there = {option.label: offsets[b] + j for j, option in enumerate(kept[b].options)}
-            for i, option in enumerate(kept[a].options):
-                twin[offsets[a] + i] = there[option.label]
-                twin[there[option.label]] = offsets[a] + i
+        for a, b in _couples(forward, backward, metas):
+            there = {label: offsets[b] + j for j, label in enumerate(labels[b])}
+            for i, label in enumerate(labels[a]):
+                twin[offsets[a] + i] = there[label]
+                twin[there[label]] = offsets[a] + i
     return twin
 
 
@@ -51,12 +56,12 @@ def _question(item: Item) -> Hashable:
 
 
 def _couples(
-    forward: Sequence[int], backward: Sequence[int], items: dict[int, Item]
+    forward: Sequence[int], backward: Sequence[int], metas: Mapping[int, Meta]
 ) -> list[tuple[int, int]]:
     """Return those pairs of which each is the other's only best match."""
     if len(forward) == len(backward) == 1:
         return [(forward[0], backward[0])]
-    alike = np.array([[_likeness(items[a], items[b]) for b in backward] for a in forward])
+    alike = np.array([[_likeness(metas[a], metas[b]) for b in backward] for a in forward])
     if not alike.size:
         return []
     is_best = (alike == alike.max(axis=1, keepdims=True)) & (
@@ -70,5 +75,5 @@ def _n_best(alike: Int[np.ndarray, "a b"], axis: int) -> Int[np.ndarray, "..."]:
     return np.asarray((alike == alike.max(axis=axis, keepdims=True)).sum(axis=axis, keepdims=True))
 
 
-def _likeness(a: Item, b: Item) -> int:
-    return sum(b.meta.get(name) == value for name, value in a.meta.items())
+def _likeness(a: Meta, b: Meta) -> int:
+    return sum(b.get(name) == value for name, value in a.items())
