@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from workloads import Pairs, shared_prefix, surface_forms, unrelated
+from workloads import Pairs, colors, shared_prefix, surface_forms, unrelated
 
 import likely
 from likely.core.text.encode import encode_pair
@@ -21,13 +21,14 @@ def main() -> None:
     """Print one line a workload."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", choices=["shared_prefix", "surface_forms", "unrelated"])
+    parser.add_argument("--only", choices=["shared_prefix", "surface_forms", "colors", "unrelated"])
     arguments = parser.parse_args()
     model = likely.load("smollm2")
     harness = _harness(model)
     workloads = {
         "shared_prefix": (shared_prefix(), 30.0),
         "surface_forms": (surface_forms(), 2.5),
+        "colors": (colors(), 2.5),
         "unrelated": (unrelated(model), 1.0),
     }
     for name, (pairs, goal) in workloads.items():

@@ -4,6 +4,8 @@ import random
 from itertools import permutations
 from pathlib import Path
 
+from likely.calibration.family import build
+from likely.calibration.surface_kinds import option_surfaces
 from likely.core.model import LanguageModel
 from likely.core.text.encode import encode_pair
 
@@ -36,6 +38,18 @@ def surface_forms() -> Pairs:
                 words = [w for c in (c1, c2) for w in (c, c.capitalize())]
                 pairs += [(context, space + word) for word in words for space in ("", " ")]
     return pairs
+
+
+def colors(n: int = 500) -> Pairs:
+    """Return eight spellings after each of ``n`` items of the study of calibration."""
+    items = build("colors", preset="lite")
+    chosen = [items[i * len(items) // n] for i in range(n)]
+    return [
+        (item.context, form)
+        for item in chosen
+        for option in item.options
+        for form in option_surfaces(option, item.lead)
+    ]
 
 
 def unrelated(model: LanguageModel, n: int = 200, seed: int = 0) -> Pairs:

@@ -17,7 +17,7 @@ PASSING = ("429", "500", "hang", "cut")  # faults of one answer; the next reques
 LASTING = (
     "after_temperature", "echo_ignored", "off_by_one", "too_few", "nan", "positive",
     "null_last", "sentinel_last", "zero_first", "truncated_json", "wrong_ids", "no_list",
-    "never_500",
+    "never_500", "before_bias", "no_bias", "half_bias",
 )  # fmt: skip
 
 
@@ -31,6 +31,7 @@ class State:
     lasting: frozenset[str] = frozenset()
     max_top: int = 20
     sampled: int = 3  # rank of the token that vLLM draws, and lists even beyond its k
+    most_texts: int = 1000  # of one answer
     key: str | None = None
     delays: dict[int, float] = field(default_factory=dict)  # seconds by length of the prompt
     together: int = 0
@@ -167,6 +168,20 @@ def _row(state, ids, temperature=1.0):
     return row
 
 
+def _biased_row(state, ids, body):
+    """The row with its bias, which llama-server writes as pairs and the others as an object."""
+    row = _row(state, ids, body["temperature"])
+    bias = body.get("logit_bias") or {}
+    if bias and "no_bias" in state.lasting:
+        raise _RefusalError("logit_bias is not supported")
+    if "before_bias" in state.lasting:
+        return row
+    row = row.copy()
+    for token, value in bias.items() if isinstance(bias, dict) else bias:
+        row[int(token)] += 0.5 * value if "half_bias" in state.lasting else value
+    return row - np.log(np.exp(row[np.isfinite(row)] - row.max()).sum()) - row.max()
+
+
 def _own(state, ids, place, temperature):
     """The log-prob of ids[place], with the faults that touch prompt log-probs."""
     if place == 0:
@@ -204,6 +219,30 @@ def _bos(state):
     return [] if state.model.info.bos_id is None else [state.model.info.bos_id]
 
 
+def _written_texts(state, ids, body, n, max_tokens):
+    """Texts drawn from the table, n of them in a stream of the seed."""
+    rng = np.random.default_rng(body["seed"])
+    texts = []
+    for _ in range(min(n, state.most_texts)):
+        written = []
+        for _ in range(max_tokens):
+            probs = np.exp(_row(state, [*ids, *written], body["temperature"]))
+            written.append(int(rng.choice(len(probs), p=probs / probs.sum())))
+            if written[-1] == state.model.info.eos_id:
+                written.pop()
+                break
+        texts.append(state.model.tokenizer.decode(written))
+    return texts
+
+
+def _texts(state, ids, body):
+    texts = _written_texts(state, ids, body, body["n"], body["max_tokens"])
+    return {
+        "choices": [{"index": i, "text": text} for i, text in enumerate(texts)],
+        "usage": {"prompt_tokens": len(ids), "completion_tokens": len(texts)},
+    }
+
+
 # vLLM ------------------------------------------------------------------------------------------
 
 
@@ -221,11 +260,14 @@ def _vllm_detokenize(state, body):
 
 
 def _vllm_completion(state, body):
-    prompt, k, temperature = body["prompt"], body["logprobs"], body["temperature"]
+    prompt = body["prompt"]
     ids = prompt if isinstance(prompt, list) else _bos(state) + _encode(state, prompt)
+    if "logprobs" not in body:
+        return _texts(state, ids, body)
+    k, temperature = body["logprobs"], body["temperature"]
     if k > state.max_top:
         raise _RefusalError(f"requested {k} logprobs, at most {state.max_top}")
-    row = _row(state, ids, temperature)
+    row = _biased_row(state, ids, body)
     sampled = int(
         np.argsort(-row, kind="stable")[min(state.sampled, int(np.isfinite(row).sum()) - 1)]
     )
@@ -254,9 +296,12 @@ def _completion(ids, log_probs, *, table=None, n_generated):
 
 
 def _openai_completion(state, body):
-    prompt, k, temperature = body["prompt"], body["logprobs"], body["temperature"]
+    prompt = body["prompt"]
     ids = prompt if isinstance(prompt, list) else _encode(state, prompt)
-    row = _row(state, ids, temperature)
+    if "logprobs" not in body:
+        return _texts(state, ids, body)
+    k, temperature = body["logprobs"], body["temperature"]
+    row = _biased_row(state, ids, body)
     sampled = _likeliest(row, 1)[0]
     strings = state.model.tokenizer.strings
     last = {strings[t]: _written(row[t]) for t in _likeliest(row, min(k, state.max_top))}
@@ -288,8 +333,10 @@ def _python_detokenize(state, body):
 def _python_completion(state, body):
     if not isinstance(body["prompt"], str):
         raise _RefusalError("Input should be a valid string")
-    temperature, k = body["temperature"], body["logprobs"]
     ids = _bos(state) + _encode(state, body["prompt"])
+    if "logprobs" not in body:
+        return _texts(state, ids, {**body, "n": 1})
+    temperature, k = body["temperature"], body["logprobs"]
     strings = state.model.tokenizer.strings
     generated = _likeliest(_row(state, ids, temperature), 1)
     if not body["prompt"]:  # it then takes the BOS itself for generated, and leaves it out
@@ -340,6 +387,11 @@ def _llama_detokenize(state, body):
 
 def _llama_completion(state, body):
     ids = body["prompt"]
+    if "n_probs" not in body:
+        (text,) = _written_texts(state, ids, body, 1, body["n_predict"])
+        return {"content": text, "tokens_evaluated": len(ids)}
+    if body["post_sampling_probs"]:
+        return _llama_drawn(state, body)
     row = _row(state, ids, body["temperature"])
     listed = [
         {"id": t, "token": state.model.tokenizer.strings[t],
@@ -350,6 +402,20 @@ def _llama_completion(state, body):
         "tokens_evaluated": len(ids),
         "truncated": False,
         "completion_probabilities": [{**listed[0], "top_logprobs": listed}],
+    }
+
+
+def _llama_drawn(state, body):
+    """What it draws from, as probabilities in float32."""
+    row = _biased_row(state, body["prompt"], body)
+    listed = [
+        {"id": t, "token": state.model.tokenizer.strings[t],
+         "prob": float(np.float32(np.exp(row[t])))}
+        for t in _likeliest(row, body["n_probs"])
+    ]  # fmt: skip
+    return {
+        "tokens_evaluated": len(body["prompt"]),
+        "completion_probabilities": [{**listed[0], "top_probs": listed}],
     }
 
 

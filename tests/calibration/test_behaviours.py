@@ -117,11 +117,23 @@ def test_calibration_takes_no_precedence_of_null():
     for hits, expected in ((4, "pick_higher"), (6, "calibrated")):
         far = np.array([0.9, 0.1, 0.1, 0.9] * 5)
         pi1 = np.where(np.arange(20) < 12 + hits, p1, far)
-        found = classify(p1, pi1, pm, higher)
+        found = classify(p1, pi1, pm, higher, rules=Rules(null_from=None))
         assert found.rates["null"] == 0.6
         assert found.n_null == 12
         assert found.rates["calibrated"] == hits / 8
         assert found.dominant == expected
+        assert classify(p1, pi1, pm, higher).dominant == "null"  # most of its items are
+
+
+def test_a_cell_whose_few_items_with_mass_all_pick_one_option_is_null():
+    higher = ["first", "second"] * 5
+    p1 = np.array([0.7, 0.3] * 5)
+    pm = np.array([0.1] * 8 + [1.0] * 2)
+    found = classify(p1, np.ones(10), pm, higher)
+    assert found.rates["pick_first"] == 1.0
+    assert (found.dominant, found.dominant_rate) == ("null", 0.8)
+    published = classify(p1, np.ones(10), pm, higher, rules=Rules(null_from=None))
+    assert published.dominant == "pick_first"
 
 
 @pytest.mark.parametrize(("ideal", "counts"), [(0.909, True), (0.875, False)])
@@ -356,6 +368,7 @@ def test_what_cannot_be_classified_is_refused():
         ({"tolerance": 1.5}, r"tolerance lies in \[0, 1\], got 1\.5"),
         ({"smoothing": 0.0}, r"smoothing lies in \(0, 1\), got 0\.0"),
         ({"calibrated_from": 0.0}, r"calibrated_from lies in \(0, 1\], got 0\.0"),
+        ({"null_from": 1.5}, r"null_from lies in \(0, 1\], got 1\.5"),
     ],
 )
 def test_rules_out_of_range_are_refused(options, message):

@@ -39,6 +39,19 @@ def test_policies_without_chance_are_said_to_be_separated(name):
     assert found.to_dict()["explained"] is None
 
 
+def test_an_option_that_is_always_chosen_is_separated_too():
+    frame = planted_choices(0)
+    frame.loc[frame["label1"] == "blue", "pi1"] = 0.9
+    frame.loc[frame["label2"] == "blue", "pi1"] = 0.1
+    assert choice_regression(frame).status == "separated"
+
+
+def test_steep_choices_are_not_taken_for_separated():
+    found = choice_regression(line(items(n_pairs=40), slope=6.0, noise=1.0))
+    assert found.status == "converged"
+    assert found.slope.low > 3.0
+
+
 def test_ties_are_left_out_and_counted():
     frame = planted_choices(0)
     frame.loc[frame.index[:4], "pi1"] = 0.5

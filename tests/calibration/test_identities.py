@@ -79,21 +79,28 @@ def test_one_order_alone_does_not_tell_strength_from_position():
         option_strengths(frame[frame["order"] == "forward"])
 
 
-def test_variances_of_random_effects_are_recovered():
+def with_random_effects(seed):
     base = items(n_pairs=10, templates=("C1", "C2", "C3", "C4", "C5"))
-    rng = generator(0, "random effects")
+    rng = generator(seed, "random effects")
     y = 1.5 * log_odds(base["p1"].to_numpy()) + 0.2
     for column, sd in (("template", 0.5), ("option_pair", 0.8), ("number_pair", 0.3)):
         _, which = np.unique(base[column].to_numpy(dtype=str), return_inverse=True)
         y = y + sd * rng.normal(size=which.max() + 1)[which]
     y = y + 0.4 * rng.normal(size=len(base))
-    found = mixed_strengths(answered(base, 1 / (1 + np.exp(-y))))
-    assert found.status == "converged"
+    return answered(base, 1 / (1 + np.exp(-y)))
+
+
+def test_variances_of_random_effects_are_recovered():
     truths = {"template": 0.25, "option_pair": 0.64, "number_pair": 0.09}
-    for name, truth in truths.items():
-        assert found.variances[name].low < truth < found.variances[name].high
-    assert found.residual == pytest.approx(0.16, rel=0.1)
-    assert found.slope.value == pytest.approx(1.5, abs=0.1)
+    hits = 0
+    for seed in range(4):
+        found = mixed_strengths(with_random_effects(seed))
+        assert found.status == "converged"
+        for name, truth in truths.items():
+            hits += found.variances[name].low <= truth <= found.variances[name].high
+        assert found.residual == pytest.approx(0.16, rel=0.2)
+        assert found.slope.value == pytest.approx(1.5, abs=0.1)
+    assert hits >= 9  # of 12 at 95 %: fewer in 2 of 1,000 draws of seeds
     table = found.table().set_index("component")
     assert table["share"].sum() == pytest.approx(1.0)
     assert list(table.index) == ["template", "option_pair", "number_pair", "item"]

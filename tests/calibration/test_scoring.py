@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from questions import answering, hashed, naive_log_prob, question
 
@@ -15,9 +15,12 @@ import likely
 from likely.calibration import scoring
 from likely.calibration.family import build
 from likely.calibration.items import Option
+from likely.calibration.metrics import measure
+from likely.calibration.partial import partial_metrics
 from likely.calibration.scored import KINDS
 from likely.calibration.scoring import iter_scored, score_items
 from likely.calibration.surface_kinds import option_surfaces, surface_kind
+from likely.calibration.tables import targets
 from likely.core.model import Capability
 from likely.core.trie import build_trie
 from likely.errors import CapabilityError, InputError, NumericalError
@@ -80,7 +83,7 @@ CHARS = [chr(code) for code in range(32, 127)]
 WORDS = (["ab", "cab"], ["a", "ab", "abc"], ["10", "1", "100"], ["7", "8", "9"], ["bad", "dab"])
 ITEMS = [
     question(context, labels)
-    for labels, context in itertools.product(WORDS, ["a:", "ab:", "abc", "b", "cab: 10", "cab: 1"])
+    for labels, context in itertools.product(WORDS, ["a:", "ab:", "cab: 1"])
 ]
 
 
@@ -130,7 +133,7 @@ def same(a, b):
     )
 
 
-@pytest.mark.parametrize("batch", [1, 7, 32])
+@pytest.mark.parametrize("batch", [1, 4])
 def test_scores_do_not_depend_on_the_batch(batch):
     model = characters()
     assert same(score_items(model, ITEMS, batch=batch), score_items(model, ITEMS))
@@ -139,14 +142,15 @@ def test_scores_do_not_depend_on_the_batch(batch):
 def test_scores_do_not_depend_on_the_window(monkeypatch):
     model = characters()
     whole = score_items(model, ITEMS)
-    monkeypatch.setattr(scoring, "WINDOW", 11)
+    monkeypatch.setattr(scoring, "WINDOW", 6)
     assert same(score_items(model, ITEMS, batch=4), whole)
 
 
-FEW = ITEMS[::3]
+FEW = ITEMS[::2]
 MODEL = hashed(CHARS, eos="</s>")
 
 
+@settings(max_examples=6)
 @given(st.permutations(range(len(FEW))), st.integers(1, 9))
 def test_each_item_keeps_its_own_numbers_in_any_order(order, batch):
     shuffled = score_items(MODEL, [FEW[i] for i in order], batch=batch)
@@ -182,10 +186,10 @@ def test_each_prefix_is_evaluated_once_in_a_batch():
 
 
 def test_sorted_batches_hardly_evaluate_a_prefix_twice():
-    items = items_of_colors(60)
+    items = items_of_colors(40)
     model = hashed(CHARS)
     whole = score_items(model, items, batch=len(items)).cost.token_evaluations
-    cut = score_items(model, items, batch=15).cost.token_evaluations
+    cut = score_items(model, items, batch=10).cost.token_evaluations
     longest = max(len(item.context) for item in items) + 1
     assert whole < cut <= whole + 3 * longest
 
@@ -550,6 +554,40 @@ def test_a_partial_row_leaves_room_for_exactly_what_the_list_leaves_open(k):
         assert (extra >= -1e-12).all()
         assert (extra <= row.n_unlisted * row.cap + row.slack + 1e-12).all()
         assert extra.sum() <= row.rest + row.slack.sum() + 1e-12
+
+
+@pytest.mark.parametrize("k", [1, 8, 60])
+def test_metrics_between_two_ends_hold_those_of_the_whole_law(k):
+    items = listing_items()
+    table = hashed(CHARS)
+    model = Listing(table, k)
+    ideal = targets(items)
+    truth = measure(ideal, score_items(table, items).masses)
+    found = partial_metrics(ideal, score_items(model, items, batch=4).rows())
+    for name in ("pm", "wd01", "entropy_gap"):
+        assert (found[f"{name}_low"] <= truth[name] + 1e-9).all()
+        assert (found[f"{name}_high"] >= truth[name] - 1e-9).all()
+
+
+def test_a_row_of_exact_masses_leaves_nothing_open():
+    items = items_of_colors(3)
+    scored = score_items(policy_model(items, "calibrated"), items)
+    found = partial_metrics(targets(items), scored.rows())
+    assert found["is_resolved"].all()
+    assert found["wd01_high"] == pytest.approx(np.zeros(3), abs=1e-12)
+
+
+def test_without_a_list_the_whole_way_between_the_bounds_is_open():
+    items = listing_items()
+    table = hashed(CHARS)
+    model = Listing(table, 8)
+    model.info = replace(model.info, capabilities=frozenset({Capability.CONTINUATION}))
+    scored = score_items(model, items)
+    assert not scored.partial
+    truth = np.exp(score_items(table, items).masses.log_mass).reshape(-1, 3)
+    for row, mass in zip(scored.rows(), truth, strict=True):
+        assert (row.listed <= mass + 1e-12).all()
+        assert (row.listed + row.slack >= mass - 1e-12).all()
 
 
 def test_lists_come_with_the_answers_once_bounds_are_known_to_be_needed():

@@ -94,9 +94,10 @@ def test_options_have_some_of_the_probability_and_never_all_and_more(items, scor
     assert scored.masses.is_exact.all()
 
 
-def test_the_same_run_gives_the_same_numbers(model, items, scored):
-    again = score_items(model, items[:4])
-    assert again.masses.log_mass == pytest.approx(scored.masses.log_mass[:8], abs=1e-6)
+def test_the_same_run_gives_the_same_numbers_and_another_batch_nearly_so(model, items, scored):
+    once, again = (score_items(model, items[:2]).masses.log_mass for _ in range(2))
+    assert again == pytest.approx(once, abs=1e-6)
+    assert once == pytest.approx(scored.masses.log_mass[:4], abs=1e-4)
 
 
 @pytest.mark.parametrize("chat", ["answer", "prefill"])

@@ -47,6 +47,7 @@ def nested_fits(frame):
     return found, rest(list(terms))
 
 
+@pytest.mark.filterwarnings("ignore:The design matrix is rank-deficient")
 @pytest.mark.parametrize("kept", [1.0, 0.7])
 def test_sums_of_squares_are_those_of_nested_fits_by_statsmodels(kept):
     frame = noisy().sample(frac=kept, random_state=0)

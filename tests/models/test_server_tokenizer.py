@@ -19,6 +19,7 @@ class Bytes:
         self.name = "bytes"
         self.tops = (1,)
         self.takes_ids = True
+        self.draws = 1
         self.has_tokenizer = True
         self.n_asked = 0
 
@@ -42,6 +43,9 @@ class Bytes:
         raise NotImplementedError
 
     def echo_fault(self, ids, facts):
+        raise NotImplementedError
+
+    def draw(self, draw, *, facts):
         raise NotImplementedError
 
     def ask(self, question, *, facts):

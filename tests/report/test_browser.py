@@ -1,12 +1,14 @@
 import shutil
 
 import pytest
+from measured_policies import measured
 from playwright.sync_api import sync_playwright
 from report_models import HOSTILE, TopOnly, bigram_model, hostile_model
 from small_suite import model, put_in_place
 
 from likely import report
 from likely.report.passage import Passage, load_passage
+from likely.report.sections.calibration import CalibrationSection
 from likely.report.sections.reading import ReadingSection
 
 pytestmark = pytest.mark.browser
@@ -43,6 +45,8 @@ def pages(tmp_path_factory):
     report.build(hostile_model(), sections=["card", "self-check", evil]).write(
         folder / "hostile.html"
     )
+    numbers = CalibrationSection(measure=lambda model, items, job: measured("first"))
+    report.build(bigram_model(full), sections=[numbers]).write(folder / "numbers.html")
     with pytest.MonkeyPatch.context() as patch:
         put_in_place(patch)
         report.build(bigram_model(full), preset="full").write(folder / "plain.html")
@@ -53,7 +57,7 @@ def pages(tmp_path_factory):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-@pytest.mark.parametrize("kind", ["plain", "partial", "hostile", "beliefs"])
+@pytest.mark.parametrize("kind", ["plain", "partial", "hostile", "beliefs", "numbers"])
 def test_page_is_quiet_and_fits(browser, pages, kind, width, scheme):
     context = browser.new_context(
         viewport={"width": width, "height": 844}, color_scheme=scheme, device_scale_factor=1

@@ -38,6 +38,9 @@ class Rules:
         calibrated_from: With ``rates``, a cell with this rate of calibrated items is calibrated,
             though its rate of picking the higher be larger, as it is in a calibrated model; unless
             more of its items are null. None: the largest rate alone decides, as published.
+        null_from: With ``rates``, a cell with this rate of null items is null, for the rates of
+            picking are over the items that are left, and those of a few items may well be 1. None:
+            the largest rate alone decides, as published.
         min_margin: With ``nearest``, a cell is mixed if the second behaviour is closer than this to
             the first.
         max_distance: With ``nearest``, a cell is mixed if no behaviour is closer than this.
@@ -49,6 +52,7 @@ class Rules:
     null_pm: float = 0.25
     tolerance: float = 0.10
     calibrated_from: float | None = 0.5
+    null_from: float | None = 0.5
     min_margin: float = 0.05
     max_distance: float = 0.35
     smoothing: float = 0.02
@@ -60,8 +64,10 @@ class Rules:
                 raise InputError(f"{name} lies in [0, 1], got {getattr(self, name)!r}")
         if not 0.0 < self.smoothing < 1.0:
             raise InputError(f"smoothing lies in (0, 1), got {self.smoothing!r}")
-        if self.calibrated_from is not None and not 0.0 < self.calibrated_from <= 1.0:
-            raise InputError(f"calibrated_from lies in (0, 1], got {self.calibrated_from!r}")
+        for name in ("calibrated_from", "null_from"):
+            rate = getattr(self, name)
+            if rate is not None and not 0.0 < rate <= 1.0:
+                raise InputError(f"{name} lies in (0, 1], got {rate!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -236,10 +242,15 @@ def assign(
     known = np.where(np.isnan(support), -np.inf, support)
     top = np.argmax(known, axis=1)
     has_precedence = np.zeros(cells.n_cells, dtype=bool)
-    if assigner == "rates" and rules.calibrated_from is not None:
+    if assigner == "rates":
         null, calibrated = known[:, 0], known[:, 1]
-        has_precedence = (calibrated >= rules.calibrated_from) & (calibrated > null)
-        top = np.where(has_precedence, 1, top)
+        if rules.calibrated_from is not None:
+            has_precedence = (calibrated >= rules.calibrated_from) & (calibrated > null)
+            top = np.where(has_precedence, 1, top)
+        if rules.null_from is not None:
+            is_null = null >= rules.null_from
+            has_precedence |= is_null
+            top = np.where(is_null, 0, top)
     each = np.arange(cells.n_cells)
     best = known[each, top]
     others = known.copy()

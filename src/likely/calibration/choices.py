@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
+from scipy.optimize import linprog
 from scipy.stats import t as student
 
 from likely.calibration.designs import balanced_columns, option_differences, two_option_items
@@ -16,8 +17,8 @@ from likely.calibration.units import CLIP, clipped_log_odds, sampling_units
 from likely.core.estimate import Estimate
 from likely.errors import InputError, MissingExtraError
 
-_CERTAIN = 1e-8
-"""A fitted probability nearer to 0 or 1 says that the choices can be told apart perfectly."""
+_MARGIN = 1e-7
+"""A margin of separation beyond the rounding of a linear program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +152,6 @@ def _fit(
 ) -> _Fit:
     try:
         import statsmodels.api as sm
-        from statsmodels.tools.sm_exceptions import PerfectSeparationError
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             "a regression of choices needs statsmodels; run: pip install 'likely[stats]'"
@@ -159,19 +159,13 @@ def _fit(
     nothing = _Fit(
         status="separated", coefficients=np.zeros(0), covariance=np.zeros((0, 0)), explained=0.0
     )
-    if response.min() == response.max():
+    if _is_separated(response, design):
         return nothing
     model = sm.GLM(response, design, family=sm.families.Binomial())
     with warnings.catch_warnings():
-        # What these warnings tell is looked at below and surfaces in the status.
+        # What could be warned of is looked for above, and below surfaces in the status.
         warnings.simplefilter("ignore")
-        try:
-            fit = model.fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
-        except PerfectSeparationError:
-            return nothing
-    fitted = np.asarray(fit.fittedvalues)
-    if min(float(fitted.min()), 1.0 - float(fitted.max())) < _CERTAIN:
-        return nothing
+        fit = model.fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
     covariance = np.asarray(fit.cov_params())
     is_done = bool(fit.converged) and bool(np.isfinite(covariance).all())
     return _Fit(
@@ -180,3 +174,17 @@ def _fit(
         covariance=covariance,
         explained=1.0 - float(fit.deviance) / float(fit.null_deviance),
     )
+
+
+def _is_separated(response: Float[np.ndarray, " N"], design: Float[np.ndarray, "N P"]) -> bool:
+    """Return whether some line is never on the wrong side of a choice and not always on the edge.
+
+    Then the likelihood grows without end along it, and the coefficients have no finite value.
+    """
+    signed = np.unique((2.0 * response - 1.0)[:, None] * design, axis=0)
+    size = np.abs(signed).max(axis=0)
+    signed = signed[:, size > 0.0] / size[size > 0.0]
+    found = linprog(
+        -signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1.0, 1.0)
+    )
+    return bool(-found.fun > _MARGIN * len(signed))

@@ -8,12 +8,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from functools import lru_cache
+from math import lcm
+from typing import Literal, get_args
 
-from likely.core.jsonio import dumps
+from likely.core.jsonio import encode
 from likely.errors import InputError
 
 SCHEMA_VERSION = 1
+"""Of the record that `Item.to_dict` writes."""
 
 Order = Literal["forward", "reversed", "none"]
 Higher = Literal["first", "second", "tie", "none"]
@@ -93,7 +96,7 @@ class Item:
                 f"an item has at least 2 options and a probability for each, got "
                 f"{[option.label for option in self.options]!r} and {self.ideal!r}"
             )
-        if sum(self.ideal) != 1 or min(self.ideal) < 0:
+        if not _is_law(self.ideal):
             raise InputError(f"an ideal law sums to exactly 1, got {self.ideal!r} in {self.id!r}")
         if not self.context or self.context != self.context.rstrip():
             raise InputError(f"a context ends in no white space, got {self.context!r}")
@@ -134,12 +137,12 @@ class Item:
             "higher": self.higher,
             "blank": self.blank,
             "weight": str(self.weight),
-            "meta": dict(self.meta),
+            "meta": encode(self.meta),
         }
 
     def to_json(self) -> str:
         """Return `to_dict` as one line."""
-        return dumps(self.to_dict())
+        return _JSON.encode(self.to_dict())
 
     @classmethod
     def from_json(cls, line: str) -> "Item":
@@ -149,11 +152,15 @@ class Item:
             InputError: The line is no such record, or of a newer schema.
         """
         try:
-            return _read(json.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
+            return _read(line)
+        except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"this is no record of an item: {line[:80]!r} ({error!r})") from error
+
+
+# Records are plain already, apart from their meta data, so the walk of `jsonio.dumps` is spared.
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def make_item(
@@ -209,15 +216,15 @@ def make_item(
     meta = dict(meta or {})
     key = [
         family, version, template_id, lang, scale, notation, labels, [str(p) for p in ideal],
-        [str(x) for x in values], pair, meta,
+        [str(x) for x in values], pair, encode(meta),
     ]  # fmt: skip
-    digest = hashlib.blake2b(dumps(key).encode(), digest_size=8).hexdigest()
+    digest = hashlib.blake2b(_JSON.encode(key).encode(), digest_size=8).hexdigest()
     return Item(
         id=f"{family}-{digest}",
         family=family,
         version=version,
         template_id=template_id,
-        template_hash=hashlib.blake2b(template.encode(), digest_size=6).hexdigest(),
+        template_hash=_template_hash(template),
         lang=lang,
         scale=scale,
         notation=notation,
@@ -245,23 +252,58 @@ def _higher(ideal: Sequence[Fraction]) -> Higher:
     return "first" if first > second else "second"
 
 
-def _read(record: Mapping[str, object]) -> Item:
-    fields = dict(record)
-    version = fields.pop("schema_version")
+def _is_law(ideal: Sequence[Fraction]) -> bool:
+    """Return whether fractions are at least 0 and sum to 1; in integers, for there are many."""
+    whole = lcm(*(p.denominator for p in ideal))
+    parts = [p.numerator * (whole // p.denominator) for p in ideal]
+    return min(parts) >= 0 and sum(parts) == whole
+
+
+@lru_cache(maxsize=1024)
+def _template_hash(template: str) -> str:
+    return hashlib.blake2b(template.encode(), digest_size=6).hexdigest()
+
+
+_TEXTS = (
+    "id", "family", "template_id", "template_hash", "lang", "scale", "notation", "context", "lead",
+    "number_pair_id", "option_pair_id", "order", "higher",
+)  # fmt: skip
+
+
+def _read(line: str) -> Item:
+    read = json.loads(line)
+    if not isinstance(read, dict):
+        raise InputError(f"the record of an item is a JSON object, got {line[:80]!r}")
+    version = read.pop("schema_version")
     if version != SCHEMA_VERSION:
         raise InputError(
             f"the item has schema {version!r}, this version of likely reads {SCHEMA_VERSION}"
         )
-    read = json.loads(dumps(fields), object_hook=dict)
-    options = tuple(
-        Option(
-            label=option["label"],
-            words=tuple(option["words"]),
-            value=None if option["value"] is None else Fraction(option["value"]),
-        )
-        for option in sorted(read.pop("options"), key=lambda option: int(option["position"]))
-    )
+    _check(read)
+    raw = sorted(read.pop("options"), key=lambda option: int(option["position"]))
+    options = tuple(_option(option["label"], option["words"], option["value"]) for option in raw)
     for name in ("ideal", "numbers"):
-        read[name] = tuple(Fraction(x) for x in read[name])
+        read[name] = tuple(map(Fraction, read[name]))
     read["weight"] = Fraction(read["weight"])
     return Item(options=options, **read)
+
+
+def _option(label: object, words: object, value: str | None) -> Option:
+    if not isinstance(label, str) or not isinstance(words, list) or not words:
+        raise InputError(f"an option has a label and a list of words, got {label!r} and {words!r}")
+    if not all(isinstance(word, str) for word in words):
+        raise InputError(f"the words of the option {label!r} are texts, got {words!r}")
+    return Option(label=label, words=tuple(words), value=None if value is None else Fraction(value))
+
+
+def _check(record: Mapping[str, object]) -> None:
+    """Raise unless the fields of a record that are texts, lists and choices are such."""
+    for name in _TEXTS:
+        if not isinstance(record[name], str):
+            raise InputError(f"the field {name!r} of an item is text, got {record[name]!r}")
+    for name in ("options", "ideal", "numbers"):
+        if not isinstance(record[name], list):
+            raise InputError(f"the field {name!r} of an item is a list, got {record[name]!r}")
+    for name, known in (("order", get_args(Order)), ("higher", get_args(Higher))):
+        if record[name] not in known:
+            raise InputError(f"the {name} of an item is one of {known}, got {record[name]!r}")

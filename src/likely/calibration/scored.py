@@ -95,6 +95,23 @@ class Scored:
     def __len__(self) -> int:
         return len(self.flags)
 
+    def rows(self) -> tuple[PartialRow, ...]:
+        """Return what is known of each item, for metrics between two ends.
+
+        An item without a list has the whole way between its two masses as slack: none, if exact.
+        """
+        return tuple(
+            self.partial[i]
+            if i in self.partial
+            else self._row(slice(*self.masses.offsets[i : i + 2]))
+            for i in range(len(self))
+        )
+
+    def _row(self, own: slice) -> PartialRow:
+        low, high = np.exp(self.masses.log_mass_low[own]), np.exp(self.masses.log_mass[own])
+        none = np.zeros(len(low), dtype=np.int64)
+        return PartialRow(listed=low, n_unlisted=none, cap=0.0, rest=0.0, slack=high - low)
+
 
 def in_order(batches: Sequence[ScoredBatch], policy: Policy) -> Scored:
     """Return batches end to end, in the order of the items.

@@ -43,6 +43,12 @@ class Targets:
         """The item of each option."""
         return np.repeat(np.arange(self.n_items), self.n_options)
 
+    def take(self, places: Int[np.ndarray, "K"]) -> "Targets":
+        """Return those of some items, in ascending order of ``places``."""
+        kept = np.isin(self.item_of, places)
+        offsets = np.concatenate([[0], np.cumsum(self.n_options[np.sort(places)])])
+        return Targets(offsets=offsets, ideal=self.ideal[kept], values=self.values[kept])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Masses:

@@ -7,6 +7,8 @@ plural elsewhere.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from likely.errors import InputError
 
@@ -47,22 +49,45 @@ def fill(
     Wording(text='1 red bead', blank='{n} red beads')
     """
     numbers = numbers or {}
-    slots = {match[1] for match in _SLOT.finditer(template)}
-    odd = slots ^ (set(words) | set(numbers))
+    parts, slots = _parse(template)
+    odd = slots ^ (words.keys() | numbers.keys())
     if odd:
         raise InputError(f"slots and values differ in {sorted(odd)}: {template!r}")
-
-    def put(match: re.Match[str], *, is_blank: bool) -> str:
-        name, one, many = match.groups()
+    text, blank = [], []
+    for before, name, one, many in parts:
+        text.append(before)
+        blank.append(before)
         if one is not None:
             if name not in numbers:
                 raise InputError(f"agreement with {name!r}, which is no number: {template!r}")
-            return str(one if numbers[name] == 1 and not is_blank else many)
-        if name in words:
-            return words[name]
-        return NUMBER if is_blank else str(numbers[name])
+            text.append(one if numbers[name] == 1 else many)
+            blank.append(many)
+        elif name in words:
+            text.append(words[name])
+            blank.append(words[name])
+        elif name:
+            text.append(str(numbers[name]))
+            blank.append(NUMBER)
+    return Wording(text="".join(text), blank="".join(blank))
 
-    return Wording(
-        text=_SLOT.sub(lambda match: put(match, is_blank=False), template),
-        blank=_SLOT.sub(lambda match: put(match, is_blank=True), template),
-    )
+
+class _Part(NamedTuple):
+    """Text as it stands, and the slot after it; the last part has no slot."""
+
+    before: str
+    name: str
+    one: str | None
+    many: str
+
+
+@lru_cache(maxsize=1024)
+def _parse(template: str) -> tuple[tuple[_Part, ...], frozenset[str]]:
+    """Return the parts of a template, and the names of its slots."""
+    parts = []
+    start = 0
+    for match in _SLOT.finditer(template):
+        name, one, many = match.groups()
+        parts.append(_Part(template[start : match.start()], name, one, many or ""))
+        start = match.end()
+    slots = frozenset(part.name for part in parts)
+    return (*parts, _Part(template[start:], "", None, "")), slots

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from likely.calibration.family import Family, Preset
 from likely.calibration.items import Item, Option, make_item
-from likely.calibration.number_pairs import SCALES, Design, NumberPair, number_pairs
+from likely.calibration.number_pairs import DESIGNS, SCALES, NumberPair, crossed_numbers
 from likely.calibration.wording import fill
 
 COLOUR_NAMES = (
@@ -64,17 +64,10 @@ def _plan(preset: Preset, seed: int, design: str) -> Sequence[object]:
         pairs, n_pairs = lite_pairs(), 10
     if preset == "smoke":
         templates, scales, pairs = templates[:1], scales[1:2], pairs[:6]
-    if design == "grid":
-        scales = ("1-10",)
-    if design == "ties":
-        n_pairs = 10
-    numbers = {
-        scale: number_pairs(scale, n_pairs, seed=seed, design=cast(Design, design))
-        for scale in scales
-    }
+    numbers = crossed_numbers(scales, n_pairs, seed=seed, design=design)
     return [
         _Spec(template_id, scale, pair, both)
-        for template_id, scale, pair in product(templates, scales, pairs)
+        for template_id, scale, pair in product(templates, numbers, pairs)
         for both in numbers[scale]
     ]
 
@@ -95,7 +88,7 @@ def _render(spec: object) -> Item:
         numbers=(n1, n2),
         scale=scale,
         weight=numbers.weight,
-        meta={"draw": numbers.draw},
+        meta={"dup": numbers.repeat},
     )
 
 
@@ -106,5 +99,5 @@ COLORS = Family(
     templates=TEMPLATES,
     plan=_plan,
     render=_render,
-    designs=("balanced", "grid", "ties"),
+    designs=DESIGNS,
 )

@@ -57,7 +57,7 @@ def word_ends(model: LanguageModel, kind: Kind) -> WordEnds:
     if key not in known:
         is_end = np.zeros(info.n_vocab, dtype=bool)
         for token in range(info.n_tokens):
-            is_end[token] = _ends(model.tokenizer.token_bytes(token), kind)
+            is_end[token] = ends_word(model.tokenizer.token_bytes(token), kind)
         if info.bos_id is not None:
             is_end[info.bos_id] = True
         if info.eos_id is not None:
@@ -81,7 +81,12 @@ def log_mass(members: Bool[np.ndarray, "V"]) -> Reduction:
     return Reduction(name=f"log_mass {len(members)} {digest}", apply=apply)
 
 
-def _ends(raw: bytes, kind: Kind) -> bool:
+def ends_word(raw: bytes, kind: Kind) -> bool:
+    """Return whether bytes that come next cannot go on with a word of this kind.
+
+    >>> ends_word(b"dish", "word"), ends_word(b", then", "word"), ends_word(b"rd", "numeral")
+    (False, True, True)
+    """
     if not raw:
         return False
     if kind == "numeral":

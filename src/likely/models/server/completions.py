@@ -6,10 +6,10 @@ generated token at the end. Every reading here is checked by count, and by id wh
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from likely.models.server.listing import Listing, make_listing, read_log_prob
-from likely.models.server.replies import Choice, Completion, LogProbs
+from likely.models.server.replies import Choice, Completion, LogProbs, Texts, Usage
 from likely.models.server.transport import AnswerError, Transport
 
 SEED = 0
@@ -26,6 +26,7 @@ class Question:
         own: Whether the log-probs of the prompt's own tokens are wanted.
         k: How many of the likeliest next tokens to list, at least 1.
         temperature: 1 but for the probe that looks whether the log-probs move with it.
+        bias: What is added to the logits of some ids, nats.
     """
 
     ids: tuple[int, ...]
@@ -33,6 +34,26 @@ class Question:
     own: bool
     k: int
     temperature: float = 1.0
+    bias: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draw:
+    """A request for texts at temperature 1 from the whole law.
+
+    Attributes:
+        ids: The exact tokens of the prompt.
+        text: As in `Question`.
+        n: How many texts, at least 1.
+        max_tokens: Of each.
+        seed: Of the server's random numbers.
+    """
+
+    ids: tuple[int, ...]
+    text: str | None
+    n: int
+    max_tokens: int
+    seed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,19 +115,50 @@ def ask_completions(endpoint: Endpoint, question: Question, *, bos_id: int | Non
         "seed": SEED,
         **endpoint.extra,
     }
+    if question.bias:
+        body["logit_bias"] = {str(token): value for token, value in question.bias.items()}
     answer = endpoint.transport.post(endpoint.url, body, Completion)
     if len(answer.choices) != 1:
         raise AnswerError(f"one completion was asked for, {len(answer.choices)} came")
-    if answer.usage.prompt_tokens != len(question.ids):
-        raise AnswerError(
-            f"the server read {answer.usage.prompt_tokens} prompt tokens where "
-            f"{len(question.ids)} were sent"
-        )
+    _check_read(answer.usage, question.ids)
     choice = answer.choices[0]
     n_generated = answer.usage.completion_tokens
     own = _own(choice, question.ids, n_generated, bos_id) if question.own else None
     listing = _last_listing(choice.logprobs, k, endpoint.greedy) if n_generated == 1 else None
     return Reading(own=own, listing=listing)
+
+
+def draw_completions(endpoint: Endpoint, draw: Draw) -> list[str]:
+    """Return texts of one request: as many as were asked for, or fewer.
+
+    Raises:
+        AnswerError: The server read another prompt, or gave no text or too many.
+        ServerError: As the transport finds.
+    """
+    body: dict[str, object] = {
+        "model": endpoint.model,
+        "prompt": list(draw.ids) if draw.text is None else draw.text,
+        "max_tokens": draw.max_tokens,
+        "n": draw.n,
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "frequency_penalty": 0.0,
+        "presence_penalty": 0.0,
+        "seed": draw.seed,
+        **endpoint.extra,
+    }
+    answer = endpoint.transport.post(endpoint.url, body, Texts)
+    _check_read(answer.usage, draw.ids)
+    if not 1 <= len(answer.choices) <= draw.n:
+        raise AnswerError(f"{draw.n} texts were asked for, {len(answer.choices)} came")
+    return [choice.text for choice in answer.choices]
+
+
+def _check_read(usage: Usage, ids: tuple[int, ...]) -> None:
+    if usage.prompt_tokens != len(ids):
+        raise AnswerError(
+            f"the server read {usage.prompt_tokens} prompt tokens where {len(ids)} were sent"
+        )
 
 
 def _own(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from likely.errors import InputError, UnknownNameError
-from likely.models.server.completions import Question, Reading
+from likely.models.server.completions import Draw, Question, Reading
 from likely.models.server.replies import Served, ServedList
 from likely.models.server.transport import AnswerError, RefusedError, Transport
 
@@ -50,6 +50,7 @@ class Dialect(Protocol):
     tops: tuple[int, ...]  # how many likeliest tokens to ask for, first choice first
     takes_ids: bool
     has_tokenizer: bool
+    draws: int  # how many texts one request may ask for
 
     def facts(self, sample: str) -> Facts:
         """Return what the server tells about itself and the model.
@@ -73,6 +74,10 @@ class Dialect(Protocol):
 
     def ask(self, question: Question, *, facts: Facts) -> Reading:
         """Return the answer to one question."""
+        ...
+
+    def draw(self, draw: Draw, *, facts: Facts) -> list[str]:
+        """Return texts at temperature 1 from the whole law, at least one, at most as asked."""
         ...
 
 

@@ -1,10 +1,20 @@
 """The two servers of llama.cpp: its own, and that of llama-cpp-python. Unit: nats."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
-from likely.models.server.completions import SEED, Endpoint, Question, Reading, ask_completions
+from likely.models.server.completions import (
+    SEED,
+    Draw,
+    Endpoint,
+    Question,
+    Reading,
+    ask_completions,
+    draw_completions,
+)
 from likely.models.server.dialect import Address, Facts, Spelling, find_served
 from likely.models.server.listing import make_listing
 from likely.models.server.replies import (
@@ -13,13 +23,19 @@ from likely.models.server.replies import (
     NativeCompletion,
     Pieces,
     Props,
+    SampledCompletion,
     Text,
+    Written,
 )
 from likely.models.server.transport import AnswerError, RefusedError, Transport
 
 _FLOAT32_ROUNDING = 2.0**-24  # llama-server adds up a whole vocabulary in float32, one by one
 _LARGE_VOCABULARY = 1 << 18
 _NO_TEXT = "codec can't decode"  # how llama-cpp-python says that bytes are no UTF-8
+
+
+Native = TypeVar("Native", NativeCompletion, SampledCompletion, Written)
+Shown = TypeVar("Shown")
 
 
 @dataclass(kw_only=True)
@@ -32,6 +48,7 @@ class LlamaCppPython:
     tops: tuple[int, ...] = (200,)
     takes_ids: bool = False
     has_tokenizer: bool = True
+    draws: int = 1  # it gives one text, however many are asked for
 
     def facts(self, sample: str) -> Facts:
         served = find_served(self.transport, self.address)
@@ -74,18 +91,24 @@ class LlamaCppPython:
             "repeat_penalty": 1.0,
             "min_tokens": 1,
         }
-        endpoint = Endpoint(
+        reading = ask_completions(self._endpoint(extra), question, bos_id=facts.bos_id)
+        if question.ids == (facts.bos_id,) and reading.listing is None:
+            # It tells nothing of what follows a BOS alone, in no list and in no echo.
+            return Reading(own=reading.own, listing=make_listing([], k=question.k, greedy=False))
+        return reading
+
+    def draw(self, draw: Draw, *, facts: Facts) -> list[str]:
+        extra = {"top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0}
+        return draw_completions(self._endpoint(extra), draw)
+
+    def _endpoint(self, extra: Mapping[str, object]) -> Endpoint:
+        return Endpoint(
             transport=self.transport,
             url=f"{self.address.api}/completions",
             model=self.address.model,
             extra=extra,
             greedy=True,
         )
-        reading = ask_completions(endpoint, question, bos_id=facts.bos_id)
-        if question.ids == (facts.bos_id,) and reading.listing is None:
-            # It tells nothing of what follows a BOS alone, in no list and in no echo.
-            return Reading(own=reading.own, listing=make_listing([], k=question.k, greedy=False))
-        return reading
 
     @cached_property
     def _begin(self) -> tuple[int, ...]:
@@ -107,6 +130,7 @@ class LlamaServer:
     tops: tuple[int, ...] = (1000,)
     takes_ids: bool = True
     has_tokenizer: bool = True
+    draws: int = 1
 
     def facts(self, sample: str) -> Facts:
         props = self.transport.get(f"{self.address.root}/props", Props)
@@ -138,35 +162,61 @@ class LlamaServer:
     def ask(self, question: Question, *, facts: Facts) -> Reading:
         if question.own:
             raise AnswerError("llama-server gives no log-probs of prompt tokens")
-        body = {
-            "prompt": list(question.ids),
-            "n_predict": 1,
-            "n_probs": question.k,
-            "temperature": question.temperature,
-            "top_k": 1,
-            "top_p": 1.0,
-            "min_p": 0.0,
-            "repeat_penalty": 1.0,
-            "seed": SEED,
-            "post_sampling_probs": False,
-            "cache_prompt": False,  # its cached and fresh passes round differently
-        }
-        answer = self.transport.post(f"{self.address.root}/completion", body, NativeCompletion)
-        if answer.truncated or answer.tokens_evaluated != len(question.ids):
-            raise AnswerError(
-                f"the server read {answer.tokens_evaluated} prompt tokens where "
-                f"{len(question.ids)} were sent"
-            )
-        if len(answer.completion_probabilities) != 1:
-            raise AnswerError(
-                f"one list of likeliest tokens was asked for, "
-                f"{len(answer.completion_probabilities)} came"
-            )
-        listed = answer.completion_probabilities[0].top_logprobs
+        if question.bias:
+            return self._ask_biased(question)
+        body = {**self._body(question.ids), "n_probs": question.k, "top_k": 1,
+                "temperature": question.temperature, "post_sampling_probs": False}  # fmt: skip
+        answer = self._complete(body, question.ids, NativeCompletion)
+        listed = _only(answer.completion_probabilities).top_logprobs
         entries: list[tuple[int | None, str, float]] = [(t.id, t.token, t.logprob) for t in listed]
         rounding = (facts.n_vocab or _LARGE_VOCABULARY) * _FLOAT32_ROUNDING
         listing = make_listing(entries, k=question.k, greedy=True, rounding=rounding)
         return Reading(own=None, listing=listing)
+
+    def _ask_biased(self, question: Question) -> Reading:
+        """Ask for the probabilities that it draws from: the others are those before the bias."""
+        body = {
+            **self._body(question.ids),
+            "n_probs": question.k,
+            "top_k": 0,  # no cut: what is left out would be spread over what is listed
+            "temperature": question.temperature,
+            "post_sampling_probs": True,
+            "logit_bias": [[token, value] for token, value in question.bias.items()],
+        }
+        answer = self._complete(body, question.ids, SampledCompletion)
+        listed = _only(answer.completion_probabilities).top_probs
+        entries: list[tuple[int | None, str, float]] = [
+            (t.id, t.token, math.log(t.prob) if t.prob > 0 else -math.inf) for t in listed
+        ]
+        listing = make_listing(entries, k=question.k, greedy=False)
+        return Reading(own=None, listing=listing)
+
+    def draw(self, draw: Draw, *, facts: Facts) -> list[str]:
+        body = {**self._body(draw.ids), "n_predict": draw.max_tokens, "temperature": 1.0,
+                "top_k": 0, "seed": draw.seed}  # fmt: skip
+        return [self._complete(body, draw.ids, Written).content]
+
+    def _body(self, ids: Sequence[int]) -> dict[str, object]:
+        return {
+            "prompt": list(ids),
+            "n_predict": 1,
+            "top_p": 1.0,
+            "min_p": 0.0,
+            "repeat_penalty": 1.0,
+            "seed": SEED,
+            "cache_prompt": False,  # its cached and fresh passes round differently
+        }
+
+    def _complete(
+        self, body: Mapping[str, object], ids: Sequence[int], reply: type[Native]
+    ) -> Native:
+        answer = self.transport.post(f"{self.address.root}/completion", body, reply)
+        if answer.truncated or answer.tokens_evaluated != len(ids):
+            raise AnswerError(
+                f"the server read {answer.tokens_evaluated} prompt tokens where "
+                f"{len(ids)} were sent"
+            )
+        return answer
 
     def _tokenize(self, text: str, *, special: bool) -> Spelling:
         body = {"content": text, "add_special": special, "with_pieces": True}
@@ -179,3 +229,9 @@ class LlamaServer:
     def _special_id(self, piece: str) -> int | None:
         spelled = self._tokenize(piece, special=False) if piece else ()
         return spelled[0][0] if len(spelled) == 1 else None
+
+
+def _only(steps: Sequence[Shown]) -> Shown:
+    if len(steps) != 1:
+        raise AnswerError(f"one list of likeliest tokens was asked for, {len(steps)} came")
+    return steps[0]

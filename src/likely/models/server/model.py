@@ -2,19 +2,21 @@
 
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Int
 
-from likely.core.model import ModelInfo, Sink, Tokenizer, Work
+from likely.core.model import ModelInfo, Sink, Tokenizer, Tokens, TopTokens, Work
+from likely.core.streams import generator
+from likely.core.text.encode import Context, encode_context
 from likely.core.trie import build_trie
-from likely.errors import CapabilityError, LikelyError, ServerError
+from likely.errors import CapabilityError, InputError, LikelyError, ServerError
 from likely.models.server.listing import Listing
 from likely.models.server.probe import Findings
-from likely.models.server.transport import Transport
+from likely.models.server.transport import RefusedError, Transport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +76,85 @@ class ServerModel:
             raise CapabilityError(
                 f"{self.info.name!r} gives no whole rows and no hidden states; use a local model"
             )
-        if len(work.top_nodes) and work.top_k > self.findings.top_k:
-            raise CapabilityError(
-                f"{self.info.name!r} lists at most {self.findings.top_k} likeliest tokens, "
-                f"{work.top_k} were asked for; ask for fewer, or load it with a larger top_k="
-            )
+        if len(work.top_nodes):
+            self._check_top_k(work.top_k)
         paths, listed = self._split_pairs(work)
         open_pairs = self._run(paths, self._read_path, sink, work)
         self._run(
             _list_jobs(work, [*listed, *open_pairs], self.findings.top_k),
             self._read_list, sink, work,
         )  # fmt: skip
+
+    def top_with_bias(self, prefix: Tokens, bias: Mapping[int, float], *, k: int) -> TopTokens:
+        """Return the ``k`` likeliest tokens after ``prefix``, some logits raised by ``bias``.
+
+        Whether the server tells log-probs from after the bias is for the caller to find out.
+
+        Args:
+            prefix: Ids.
+            bias: Nats by id; empty for the plain list.
+            k: How many, at most what the server lists.
+
+        Raises:
+            CapabilityError: The server lists fewer tokens, or refuses a bias.
+            ServerError: It does not answer, or not in a way that can be used.
+        """
+        self._check_top_k(k)
+        ids = tuple(prefix)
+        try:
+            listing = self.findings.asker.ask(ids, own=False, k=k, bias=bias).listing
+        except RefusedError as error:
+            if not bias:
+                raise
+            raise CapabilityError(f"{self.info.name!r} refuses a logit bias: {error}") from error
+        if listing is None:
+            raise ServerError(f"{self._describe(ids)}: no list of likeliest tokens came")
+        return listing.top(k)
+
+    def sample_texts(self, context: Context, n: int, *, max_tokens: int, seed: int) -> list[str]:
+        """Return ``n`` independent texts after a context, at temperature 1 from the whole law.
+
+        Args:
+            context: Text, ids, or a context from `likely.chat`.
+            n: At least 1.
+            max_tokens: Of each.
+            seed: Each request gets a seed of its own from it; whether the server keeps to it is
+                its own affair.
+
+        Raises:
+            InputError: ``n`` or ``max_tokens`` below 1, or a context that cannot be used.
+            ServerError: It does not answer, or not in a way that can be used.
+        """
+        if n < 1 or max_tokens < 1:
+            raise InputError(f"n and max_tokens are at least 1, got {n!r} and {max_tokens!r}")
+        ids, _ = encode_context(self, context)
+        seeds = generator(seed, "server samples", *ids)
+        texts: list[str] = []
+        with ThreadPoolExecutor(max_workers=self.concurrency) as pool:
+            while len(texts) < n:  # a server may give fewer texts than a request asks for
+                sizes = _shares(n - len(texts), self.findings.asker.dialect.draws)
+                chosen = seeds.integers(2**31, size=len(sizes)).tolist()
+                texts += [
+                    text
+                    for some in pool.map(
+                        lambda size, own: self._draw(ids, size, max_tokens, own), sizes, chosen
+                    )
+                    for text in some
+                ]
+        return texts
+
+    def _draw(self, ids: tuple[int, ...], n: int, max_tokens: int, seed: int) -> list[str]:
+        try:
+            return self.findings.asker.draw(ids, n=n, max_tokens=max_tokens, seed=seed)
+        except ServerError as error:
+            raise ServerError(f"{self._describe(ids)}: {error}") from error
+
+    def _check_top_k(self, k: int) -> None:
+        if k > self.findings.top_k:
+            raise CapabilityError(
+                f"{self.info.name!r} lists at most {self.findings.top_k} likeliest tokens, "
+                f"{k} were asked for; ask for fewer, or load it with a larger top_k="
+            )
 
     def _split_pairs(self, work: Work) -> tuple[list[_Job], list[int]]:
         """Return one job for each longest path, and the pairs that need lists instead."""
@@ -188,6 +258,11 @@ class ServerModel:
         except LikelyError:  # the server that failed may be the one that knows the text
             return f"{self.info.name!r} after the tokens {list(ids[-20:])}"
         return f"{self.info.name!r} after {text if len(text) <= 60 else '...' + text[-57:]!r}"
+
+
+def _shares(n: int, most: int) -> list[int]:
+    """Return sizes of at most ``most`` that add up to ``n``."""
+    return [min(most, n - start) for start in range(0, n, most)]
 
 
 def _list_jobs(work: Work, pairs: list[int], k: int) -> list[_Job]:

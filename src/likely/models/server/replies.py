@@ -124,6 +124,27 @@ class Completion(_Wire):
     usage: Usage
 
 
+class TextChoice(_Wire):
+    """One completion of which only the text is wanted."""
+
+    text: str
+
+
+class Texts(_Wire):
+    """POST /v1/completions without log-probs."""
+
+    choices: list[TextChoice]
+    usage: Usage
+
+
+class Written(_Wire):
+    """llama-server: POST /completion without log-probs."""
+
+    content: str
+    tokens_evaluated: int
+    truncated: bool = False
+
+
 class ListedToken(_Wire):
     """A token of llama-server's list."""
 
@@ -144,3 +165,25 @@ class NativeCompletion(_Wire):
     tokens_evaluated: int
     truncated: bool = False
     completion_probabilities: list[Step] = []
+
+
+class SampledToken(_Wire):
+    """A token of llama-server's list of what it draws from."""
+
+    id: int
+    token: str
+    prob: float
+
+
+class SampledStep(_Wire):
+    """One generated token of llama-server with the list that it was drawn from."""
+
+    top_probs: list[SampledToken]
+
+
+class SampledCompletion(_Wire):
+    """llama-server: POST /completion with ``post_sampling_probs``."""
+
+    tokens_evaluated: int
+    truncated: bool = False
+    completion_probabilities: list[SampledStep] = []

@@ -1,9 +1,16 @@
 """vLLM and plain completions servers: ids in, prompt log-probs and lists out. Unit: nats."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from likely.models.server.completions import Endpoint, Question, Reading, ask_completions
+from likely.models.server.completions import (
+    Draw,
+    Endpoint,
+    Question,
+    Reading,
+    ask_completions,
+    draw_completions,
+)
 from likely.models.server.dialect import Address, Facts, Spelling, find_served
 from likely.models.server.replies import Ids, Prompt, Version
 from likely.models.server.transport import AnswerError, RefusedError, Transport
@@ -19,6 +26,7 @@ class Vllm:
     tops: tuple[int, ...] = (20, 5, 1)  # vLLM's own limit unless --max-logprobs raises it
     takes_ids: bool = True
     has_tokenizer: bool = True
+    draws: int = 50
 
     def facts(self, sample: str) -> Facts:
         version = "unknown"
@@ -51,25 +59,34 @@ class Vllm:
         return ""
 
     def ask(self, question: Question, *, facts: Facts) -> Reading:
-        extra: dict[str, object] = {}
+        extra = self._extra(by_text=question.text is not None)
         if self.name == "vllm":
-            extra = {
-                "return_tokens_as_token_ids": True,
-                "add_special_tokens": question.text is not None,
-                "repetition_penalty": 1.0,
-                "min_p": 0.0,
-                "top_k": -1,
-            }
+            extra["return_tokens_as_token_ids"] = True
             if question.own:
                 extra["prompt_logprobs"] = 0  # the prompt's own tokens and no others
-        endpoint = Endpoint(
+        return ask_completions(self._endpoint(extra), question, bos_id=facts.bos_id)
+
+    def draw(self, draw: Draw, *, facts: Facts) -> list[str]:
+        return draw_completions(self._endpoint(self._extra(by_text=draw.text is not None)), draw)
+
+    def _extra(self, *, by_text: bool) -> dict[str, object]:
+        if self.name != "vllm":
+            return {}
+        return {
+            "add_special_tokens": by_text,
+            "repetition_penalty": 1.0,
+            "min_p": 0.0,
+            "top_k": -1,
+        }
+
+    def _endpoint(self, extra: Mapping[str, object]) -> Endpoint:
+        return Endpoint(
             transport=self.transport,
             url=f"{self.address.api}/completions",
             model=self.address.model,
             extra=extra,
             greedy=False,
         )
-        return ask_completions(endpoint, question, bos_id=facts.bos_id)
 
 
 def answers_tokenize(transport: Transport, address: Address, sample: str) -> bool:

@@ -1,0 +1,303 @@
+"""F7, F11 and F12: models and cells as points in a plane. Units: rates, pm, wd, bits."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from likely.report.figures.calibration.behaviour_map import BEHAVIOURS, behaviour_of
+from likely.report.figures.calibration.layout import shorten
+from likely.report.figures.calibration.tables import (
+    GATE,
+    Tables,
+    check_columns,
+    family_means,
+    names_of,
+    with_model,
+)
+from likely.report.figures.drawing import Drawing, Missing
+from likely.report.figures.style import (
+    INK,
+    RULE,
+    SOFT,
+    colour,
+    grid_of,
+    marker,
+    put_legend,
+    sheet,
+    styled,
+)
+
+CORNERS = {
+    "Pick Higher": (1.0, 0.0),
+    "Pick First": (1.0, 1.0),
+    "Pick Second": (0.0, 0.0),
+    "Pick Lower": (0.0, 1.0),
+    "coin-like": (0.5, 0.5),
+}
+"""Where the pure behaviours stand in the plane of F7."""
+
+_NO_ITEM = "no item of the frame has these metrics; score some items first"
+
+
+@styled()
+def plane(tables: Tables) -> Drawing | Missing:
+    """Draw F7: how often the first option is picked when it is higher (a) and when not (b).
+
+    Returns:
+        Data: ``model, option_pair, a, b, dominant, n``, a row a dot.
+    """
+    name, title = "F07-plane", "F7  Order or number: where each pair of options stands"
+    if tables.cells is None:
+        return Missing(name=name, reason="no cells were given; classify the items first")
+    needed = ("option_pair", "a", "b", "dominant", "n")
+    check_columns(tables.cells, needed, what="the table of cells")
+    cells = with_model(tables.cells, tables)
+    cells = cells[cells["a"].notna() & cells["b"].notna()]
+    if not len(cells):
+        return Missing(name=name, reason="no cell has both a and b; their items have no mass")
+    models = names_of(cells, "model")
+    n_rows, n_columns = grid_of(len(models))
+    single = len(models) == 1
+    figure, panels = sheet(
+        title,
+        "A dot is an ordered pair of options. Right: the first-mentioned is picked when it has the "
+        "larger number; up: also when it has the smaller. Down the right edge number decides, "
+        "along the diagonal order does.",
+        height_in=(4.9 if single else 3.5) * n_rows + 0.3,
+        n_rows=n_rows,
+        n_columns=n_columns,
+        share_x=True,
+        share_y=True,
+    )
+    flat = [axes for row in panels for axes in row]
+    for axes, model in zip(flat, models, strict=False):
+        _corners(axes)
+        own = cells[cells["model"] == model]
+        kinds = np.array([behaviour_of(str(x)) for x in own["dominant"]])
+        for key, (label, letter, hue) in BEHAVIOURS.items():
+            some = own[kinds == key]
+            if len(some):
+                axes.scatter(
+                    some["a"], some["b"], s=30, color=hue, alpha=0.75, linewidths=0.5,
+                    edgecolors="white", marker=_SHAPES[key], zorder=4,
+                    label=f"{label} ({letter})",
+                )  # fmt: skip
+        axes.set_title(shorten(model, 44))
+    for axes in flat[len(models) :]:
+        axes.set_axis_off()
+    for row in panels:
+        row[0].set_ylabel("b, share picking first\nwhen the second is higher (0 to 1)")
+    for axes in panels[-1]:
+        axes.set_xlabel("a, share picking first when the first is higher (0 to 1)")
+    put_legend(figure, flat[: len(models)], n_columns=5)
+    data = cells[["model", *needed]].reset_index(drop=True)
+    return Drawing(name=name, title=title, figure=figure, data=data)
+
+
+@styled()
+def mass_distance(tables: Tables) -> Drawing | Missing:
+    """Draw F11: mass against distance, a point a model and family; hollow where mass is too low.
+
+    Small points are the templates of a family.
+
+    Returns:
+        Data: ``model, family, template, pm, wd, metric, is_gated``; ``template`` is ``all`` for
+        the family.
+    """
+    name, title = "F11-mass-distance", "F11  Mass and distance together"
+    check_columns(tables.frame, ("pm", "wd01", "wd_line_norm", "template"), what="the frame")
+    frame = tables.frame
+    is_line = frame["family"].map(frame.groupby("family")["wd_line_norm"].count() > 0)
+    frame = frame.assign(wd=frame["wd_line_norm"].where(is_line, frame["wd01"]))
+    frame = frame[frame["wd"].notna()]
+    if not len(frame):
+        return Missing(name=name, reason=_NO_ITEM)
+    keys = ["model", "family", "template"]
+    small = frame.groupby(keys, sort=False, as_index=False)[["pm", "wd"]].mean()
+    large = _family_points(tables, frame)
+    data = pd.concat([large, small], ignore_index=True)
+    data["metric"] = np.where(data["family"].map(is_line.groupby(frame["family"]).first()),
+                              "wd_line_norm", "wd01")  # fmt: skip
+    data["is_gated"] = data["pm"] >= GATE
+    figure, [[axes]] = sheet(
+        title,
+        "Mean PM and mean distance; small points are templates. Hollow points have a mass below "
+        "0.75, so that their distance speaks of little. Best is the lower right.",
+        height_in=4.4,
+    )
+    models, families = names_of(data, "model"), names_of(data, "family")
+    for i, model in enumerate(models):
+        for j, family in enumerate(families):
+            own = data[(data["model"] == model) & (data["family"] == family)]
+            _gated_points(axes, own, colour(i), marker(j))
+    axes.axvline(GATE, color=SOFT, linewidth=0.9, linestyle=(0.0, (4.0, 2.0)))
+    axes.set_xlim(0.0, 1.0)
+    axes.set_ylim(0.0, max(0.1, float(data["wd"].max()) * 1.08))
+    axes.grid(color=RULE)
+    axes.set_xlabel("PM, probability (0 to 1)")
+    axes.set_ylabel("names: wd01, |π − p|; numbers: wd_line_norm (0 to 1)")
+    _key_of(figure, models, families)
+    return Drawing(name=name, title=title, figure=figure, data=data)
+
+
+@styled()
+def tuning(tables: Tables) -> Drawing | Missing:
+    """Draw F12: what instruction tuning does, as an arrow from base model to instruct model.
+
+    Returns:
+        Data: ``base, instruct, family, metric, entropy_gap_base, wd_base, entropy_gap_instruct,
+        wd_instruct``.
+    """
+    name, title = "F12-tuning", "F12  From base model to instruct model"
+    present = set(names_of(tables.frame, "model"))
+    pairs = [pair for pair in tables.pairs if set(pair) <= present]
+    if not pairs:
+        reason = "no base model and its instruct model are both in the frame; name them as a pair"
+        return Missing(name=name, reason=reason)
+    data = _arrows(tables, pairs)
+    if not len(data):
+        return Missing(name=name, reason=_NO_ITEM)
+    families = names_of(data, "family")
+    n_rows, n_columns = grid_of(len(families), n_columns=3)
+    figure, panels = sheet(
+        title,
+        "An arrow goes from the base model (hollow) to the instruct model (head). To the left: "
+        "tuning takes entropy away; down: it brings the law nearer to the numbers.",
+        height_in=(3.2 if len(families) > 1 else 4.0) * n_rows + 0.4,
+        n_rows=n_rows,
+        n_columns=n_columns,
+    )
+    flat = [axes for row in panels for axes in row]
+    for axes, family in zip(flat, families, strict=False):
+        own = data[data["family"] == family]
+        for _, row in own.iterrows():
+            _arrow(axes, row, index=pairs.index((row["base"], row["instruct"])))
+        axes.axvline(0.0, color=SOFT, linewidth=0.8)
+        axes.margins(0.12)
+        axes.set_ylim(bottom=0.0)
+        axes.grid(color=RULE)
+        axes.set_title(family)
+        axes.set_xlabel("entropy_gap, bits")
+        axes.set_ylabel(_DISTANCE[str(own["metric"].iloc[0])])
+    for axes in flat[len(families) :]:
+        axes.set_axis_off()
+    put_legend(figure, flat[: len(families)], n_columns=2)
+    return Drawing(name=name, title=title, figure=figure, data=data)
+
+
+_DISTANCE = {"wd01": "wd01, |π − p|", "wd_line_norm": "wd_line_norm (0 to 1)"}
+
+_SHAPES = {
+    "calibrated": "o", "higher": "^", "lower": "v", "first": "<", "second": ">", "uniform": "D",
+    "null": "X", "mixed": "s", "other": "s",
+}  # fmt: skip
+
+
+def _corners(axes: Axes) -> None:
+    """Mark the pure behaviours; their names stand outside the square, where no dot can be."""
+    axes.plot([0, 1], [0, 1], color=SOFT, linewidth=0.8, linestyle=(0.0, (4.0, 2.0)), zorder=1)
+    axes.plot([0, 1, 1, 0, 0], [0, 0, 1, 1, 0], color=SOFT, linewidth=0.8, zorder=1)
+    for label, (a, b) in CORNERS.items():
+        axes.scatter([a], [b], marker="+", s=70, color=INK, linewidths=1.1, zorder=2)
+        x, y = _OUTWARD[a], _OUTWARD[b]
+        shift = (x * 5 if x else 7, y * 10 if y else -8)
+        axes.annotate(
+            label, (a, b), xytext=shift, textcoords="offset points", va="center",
+            ha={-1: "left", 0: "left", 1: "right"}[x], size=7.5,
+        )  # fmt: skip
+    axes.set_xlim(-0.1, 1.1)
+    axes.set_ylim(-0.1, 1.1)
+    axes.set_aspect("equal")
+    axes.set_xticks(np.linspace(0, 1, 5))
+    axes.set_yticks(np.linspace(0, 1, 5))
+    axes.grid(color=RULE)
+
+
+_OUTWARD = {0.0: -1, 0.5: 0, 1.0: 1}
+
+
+def _family_points(tables: Tables, frame: pd.DataFrame) -> pd.DataFrame:
+    pm = family_means(tables, "pm").set_index(["model", "family"])["value"]
+    means = {name: family_means(tables, name) for name in ("wd01", "wd_line_norm")}
+    wd = pd.concat([means["wd_line_norm"], means["wd01"]]).drop_duplicates(["model", "family"])
+    wd = wd[["model", "family", "value"]].rename(columns={"value": "wd"})
+    pairs = [(m, f) for m, f in zip(wd["model"], wd["family"], strict=True)]
+    wd = wd.assign(template="all", pm=[float(pm.loc[pair]) for pair in pairs])
+    order = {pair: i for i, pair in enumerate(
+        frame[["model", "family"]].drop_duplicates().itertuples(index=False, name=None)
+    )}  # fmt: skip
+    wd["_order"] = [order[pair] for pair in pairs]
+    return wd.sort_values("_order", ignore_index=True)[["model", "family", "template", "pm", "wd"]]
+
+
+def _gated_points(axes: Axes, own: pd.DataFrame, shade: str, shape: str) -> None:
+    for is_whole in (False, True):
+        some = own[(own["template"] == "all") == is_whole]
+        for is_gated in (False, True):
+            dots = some[some["is_gated"] == is_gated]
+            axes.scatter(
+                dots["pm"], dots["wd"], marker=shape, s=64 if is_whole else 16,
+                facecolors=shade if is_gated else "white", edgecolors=shade,
+                linewidths=1.4 if is_whole else 0.8, alpha=1.0 if is_whole else 0.6,
+                zorder=5 if is_whole else 3, clip_on=False,
+            )  # fmt: skip
+
+
+def _key_of(figure: Figure, models: list[str], families: list[str]) -> None:
+    handles = [
+        Line2D([], [], marker="o", linestyle="", color=colour(i), label=shorten(model))
+        for i, model in enumerate(models)
+    ]
+    handles += [
+        Line2D([], [], marker=marker(j), linestyle="", color=SOFT, label=family)
+        for j, family in enumerate(families)
+    ]
+    handles.append(
+        Line2D([], [], marker="o", linestyle="", color=SOFT, markerfacecolor="white",
+               label="PM below 0.75")
+    )  # fmt: skip
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+
+
+def _arrows(tables: Tables, pairs: list[tuple[str, str]]) -> pd.DataFrame:
+    gaps = family_means(tables, "entropy_gap").set_index(["model", "family"])["value"]
+    on_line = family_means(tables, "wd_line_norm").assign(metric="wd_line_norm")
+    named = family_means(tables, "wd01").assign(metric="wd01")
+    wd = pd.concat([on_line, named]).drop_duplicates(["model", "family"])
+    found = {
+        (str(m), str(f)): (str(kind), float(value))
+        for m, f, kind, value in wd[["model", "family", "metric", "value"]].itertuples(index=False)
+    }
+    rows = []
+    for family in names_of(tables.frame, "family"):
+        for base, instruct in pairs:
+            ends = ((base, family), (instruct, family))
+            if all(end in gaps.index and end in found for end in ends):
+                numbers = [x for end in ends for x in (float(gaps.loc[end]), found[end][1])]
+                rows.append((base, instruct, family, found[ends[0]][0], *numbers))
+    return pd.DataFrame(
+        rows,
+        columns=[
+            "base", "instruct", "family", "metric", "entropy_gap_base", "wd_base",
+            "entropy_gap_instruct", "wd_instruct",
+        ],
+    )  # fmt: skip
+
+
+def _arrow(axes: Axes, row: pd.Series, *, index: int) -> None:
+    start = (row["entropy_gap_base"], row["wd_base"])
+    end = (row["entropy_gap_instruct"], row["wd_instruct"])
+    shade = colour(index)
+    label = f"{shorten(row['base'])} → {shorten(row['instruct'])}"
+    axes.scatter(
+        *start, s=36, marker=marker(index), facecolors="white", edgecolors=shade, linewidths=1.4,
+        zorder=4, label=label,
+    )  # fmt: skip
+    axes.scatter(*end, s=1, color=shade, zorder=2)
+    axes.annotate(
+        "", end, xytext=start, zorder=3,
+        arrowprops={"arrowstyle": "-|>", "color": shade, "linewidth": 1.6, "shrinkA": 4,
+                    "shrinkB": 0, "mutation_scale": 12},
+    )  # fmt: skip

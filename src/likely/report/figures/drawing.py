@@ -1,0 +1,91 @@
+"""A figure with its data beside it, and how both become files. Unit: none of its own."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from likely.errors import InputError
+from likely.report.figures.style import styled
+from likely.runs.store import write_bytes
+
+FORMATS = ("svg", "png")
+"""What a figure can be written as."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawing:
+    """A finished figure.
+
+    Attributes:
+        name: What its files are called, such as ``F04-behaviours``.
+        title: Its heading.
+        figure: Of matplotlib, unknown to pyplot.
+        data: What it shows, a row a mark.
+    """
+
+    name: str
+    title: str
+    figure: Figure
+    data: pd.DataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A figure that was not drawn since there is nothing to show.
+
+    Attributes:
+        name: What its files would be called.
+        reason: What is not there, and what would bring it.
+    """
+
+    name: str
+    reason: str
+
+
+def save(
+    drawing: Drawing, folder: str | Path, *, formats: Sequence[str] = FORMATS
+) -> tuple[Path, ...]:
+    """Write a figure and its data: ``NAME.svg``, ``NAME.png`` and ``NAME.csv``.
+
+    The same figure gives the same bytes: no dates, no versions, and ids that follow from the
+    content. Text of an SVG stays text.
+
+    Args:
+        drawing: What to write.
+        folder: Where to; it is made if it is not there.
+        formats: Some of `FORMATS`.
+
+    Returns:
+        The files, the data last.
+
+    Raises:
+        InputError: A format that is none of these.
+        StoreError: A file cannot be written.
+    """
+    unknown = sorted(set(formats) - set(FORMATS))
+    if unknown:
+        raise InputError(f"a figure is written as one of {list(FORMATS)}, got {unknown!r}")
+    home = Path(folder)
+    home.mkdir(parents=True, exist_ok=True)
+    written = []
+    for suffix in formats:
+        path = home / f"{drawing.name}.{suffix}"
+        write_bytes(path, _image(drawing, suffix))
+        written.append(path)
+    path = home / f"{drawing.name}.csv"
+    write_bytes(path, drawing.data.to_csv(index=False, lineterminator="\n").encode())
+    return (*written, path)
+
+
+def _image(drawing: Drawing, suffix: str) -> bytes:
+    anonymous = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}[suffix]
+    buffer = io.BytesIO()
+    with styled():
+        drawing.figure.savefig(
+            buffer, format=suffix, metadata={"Title": drawing.title, **anonymous}
+        )
+    return buffer.getvalue()

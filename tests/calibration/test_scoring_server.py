@@ -1,0 +1,62 @@
+"""Items on servers: exact where prompt log-probs come, else bounds from one request an item."""
+
+import numpy as np
+import pytest
+from loopback import Loopback
+from questions import hashed, question
+
+import likely
+from likely.calibration.scoring import iter_scored, score_items
+
+LETTERS = [*"ABCDEFGH", " "]
+ITEMS = [question(context, ["A", "B"], lead="") for context in ("AB", "BA", "CC", "DH", "EA", "FB")]
+
+
+@pytest.fixture(scope="module")
+def loopback():
+    server = Loopback()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def connect(loopback):
+    models = []
+
+    def load(dialect, **options):
+        table = hashed(LETTERS)
+        state = loopback.serve(table, dialect)
+        options = {"probe": "ABBA", "timeout": 5.0, **options}
+        model = likely.load(f"server:{loopback.url}#org/name:q4", **options)
+        models.append(model)
+        return table, model, state
+
+    yield load
+    for model in models:
+        model.close()
+
+
+def test_a_server_that_tells_prompt_log_probs_gives_exact_masses(connect):
+    table, model, _ = connect("vllm")
+    served = score_items(model, ITEMS, level="exact")
+    assert served.masses.is_exact.all()
+    assert not served.partial
+    truth = score_items(table, ITEMS, level="exact").masses.log_mass
+    assert served.masses.log_mass == pytest.approx(truth, abs=1e-9)
+
+
+def test_a_server_that_lists_the_likeliest_gives_bounds_for_one_request_an_item(connect):
+    table, model, state = connect("llama.cpp", top_k=2)
+    stream = iter_scored(model, ITEMS, level="exact", batch=3)
+    first = next(stream)
+    assert first.partial
+    state.hits.clear()
+    second = next(stream)
+    assert sum(n for path, n in state.hits.items() if "completion" in path) == 3
+    truth = np.exp(score_items(table, ITEMS, level="exact").masses.log_mass).reshape(-1, 2)
+    for batch in (first, second):
+        for place, row in batch.partial.items():
+            extra = truth[place] - row.listed
+            assert (extra >= -1e-9).all()
+            assert (extra <= row.n_unlisted * row.cap + row.slack + 1e-9).all()
+            assert extra.sum() <= row.rest + row.slack.sum() + 1e-9
