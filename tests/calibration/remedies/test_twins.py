@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from known import colors
 
 from likely.calibration.family import build
@@ -26,7 +27,7 @@ def test_twins_are_mutual_and_differ_in_the_order_of_mention_alone():
         assert item.template_id == back.template_id
         assert {item.order, back.order} == {"forward", "reversed"}
         assert item.numbers == back.numbers[::-1]
-        assert item.meta["draw"] == back.meta["draw"]
+        assert item.meta["dup"] == back.meta["dup"]
         assert ideal[place] == ideal[other]
 
 
@@ -39,7 +40,7 @@ def test_a_number_pair_drawn_twice_has_a_twin_for_each_draw():
     twin = twin_options(again)
     assert (twin >= 0).all()
     options = by_option(again)
-    assert all(options[a][0].meta["draw"] == options[b][0].meta["draw"] for a, b in enumerate(twin))
+    assert all(options[a][0].meta["dup"] == options[b][0].meta["dup"] for a, b in enumerate(twin))
 
 
 def test_an_item_alone_or_without_an_order_has_no_twin():
@@ -61,13 +62,36 @@ def test_of_several_that_could_be_the_twin_the_most_alike_is_taken_or_none():
         and item.numbers == forward.numbers[::-1]
     )
 
-    def told(item, number, kind):
+    def told(item, number, kind="age"):
         link = f"{item.option_pair_id}/{item.numbers}"  # differs between twins
-        return replace(item, meta={"link": link, "number": number, "kind": kind})
+        text = item.context.replace("Mia", f"Mia, {number} years old,")
+        return replace(item, context=text, meta={"link": link, "kind": kind})
 
-    four = [told(forward, 1, "age"), told(forward, 2, "age")]
-    four += [told(back, 2, "age"), told(back, 1, "age")]
+    four = [told(forward, 11), told(forward, 12), told(back, 12), told(back, 11)]
     assert twin_options(four).tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
-    vague = [told(forward, 1, "age"), told(back, 2, "age"), told(back, 3, "age")]
+    vague = [told(forward, 11), told(back, 12), told(back, 13)]
     assert (twin_options(vague) == -1).all()
     assert twin_options(vague[:2]).tolist() == [3, 2, 1, 0]
+    recorded = [told(forward, 11), told(back, 11, "number"), told(back, 11)]
+    assert twin_options(recorded).tolist() == [5, 4, -1, -1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bayes_update", "coin_bias", "dice_event", "distractor", "icl", "independence",
+        "languages", "large_numbers", "no_replacement", "notation", "scaled", "weather_pct",
+        "zero_one",
+    ],
+)  # fmt: skip
+def test_every_item_that_is_said_to_have_a_twin_has_one_with_the_same_law(name):
+    items = list(build(name, preset="lite"))
+    twin = twin_options(items)
+    options = by_option(items)
+    ideal = [p for item in items for p in item.ideal]
+    for place, other in enumerate(twin.tolist()):
+        assert (other >= 0) == (options[place][0].order != "none")
+        if other >= 0:
+            assert twin[other] == place
+            assert ideal[other] == ideal[place]
+            assert options[other][1] == options[place][1]
