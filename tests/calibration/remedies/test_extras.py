@@ -7,7 +7,7 @@ import pytest
 from known import colors, said
 from questions import answering, question
 
-from likely.calibration.remedies.extras import FILLERS, blanked, gather, stem
+from likely.calibration.remedies.extras import FILLERS, blanked, gather_evidence, stem
 from likely.calibration.scoring import score_items
 from likely.calibration.wording import NUMBER
 
@@ -39,7 +39,7 @@ def test_blanks_and_stems_are_read_once_and_reach_every_item():
     items = colors(n_draws=3)
     model = table(items)
     scored = score_items(model, items)
-    found = gather(model, items, scored, needs=("prior", "stem"))
+    found = gather_evidence(model, items, scored, needs=("prior", "stem"))
     assert found.masses is scored.masses
     assert found.tempered is None
     assert found.prior.n_contexts == len(FILLERS) * 3 * 4
@@ -60,7 +60,7 @@ def test_an_item_without_a_blank_or_with_one_sentence_has_neither():
         replace(colors()[0], blank="No number", context="Of 3 black and 4 green beads one is"),
     ]
     model = answering({item.context: said(item.options, [0.4, 0.1]) for item in items})
-    found = gather(model, items, score_items(model, items), needs=("prior", "stem"))
+    found = gather_evidence(model, items, score_items(model, items), needs=("prior", "stem"))
     for extra in (found.prior, found.stem):
         assert np.isnan(extra.log_mass).all()
         assert extra.n_contexts == extra.cost.token_evaluations == 0

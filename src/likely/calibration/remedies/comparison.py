@@ -13,7 +13,7 @@ from jaxtyping import Float
 from likely.calibration.items import Item
 from likely.calibration.metrics import measure
 from likely.calibration.remedies.evidence import Evidence, has_nan, log_shares
-from likely.calibration.remedies.extras import gather
+from likely.calibration.remedies.extras import gather_evidence
 from likely.calibration.remedies.folds import FOLDS, FoldFit, Repaired, cross_validate
 from likely.calibration.remedies.remedy import REMEDIES, Remedy
 from likely.calibration.scored import Scored
@@ -266,7 +266,7 @@ def try_remedies(
     if scored is None:
         scored = score_items(model, items, settings=settings, cache=cache, meter=meter)
     needs = {need for remedy in remedies for need in remedy.needs}
-    evidence = gather(
+    evidence = gather_evidence(
         model, items, scored, needs=needs, settings=settings, cache=cache, meter=meter
     )
     return compare_remedies(

@@ -32,7 +32,7 @@ FILLERS = ("some", "N/A", "[n]")
 _SENTENCE_END = re.compile(r"[.!?]\s+|[\u3002\uff01\uff1f]\s*")
 
 
-def gather(
+def gather_evidence(
     model: LanguageModel,
     items: Sequence[Item],
     scored: Scored,
