@@ -16,8 +16,8 @@ import torch
 from within_bare_forward import SHAPES
 
 import likely
-from likely.calibration.family import FAMILIES, PAPER, build
-from likely.calibration.items import Item
+from likely.calibration.data_sets.family import FAMILIES, PAPER, build
+from likely.calibration.data_sets.items import Item
 from likely.calibration.scoring import score_items
 from likely.calibration.surface_kinds import option_surfaces
 from likely.core.answers import plan_answers

@@ -4,7 +4,7 @@ import random
 from itertools import permutations
 from pathlib import Path
 
-from likely.calibration.family import build
+from likely.calibration.data_sets.family import build
 from likely.calibration.surface_kinds import option_surfaces
 from likely.core.model import LanguageModel
 from likely.core.text.encode import encode_pair

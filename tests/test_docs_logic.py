@@ -1,35 +1,20 @@
 """What the pages on constraints show is what likely says: every block on them runs."""
 
-import contextlib
-import doctest
-import io
 import re
-import shlex
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from doc_blocks import DOCS, blocks, check_examples, command, compare, run
 
 import likely
 from likely import logic
-from likely.cli.app import build_app
 from likely.errors import InputError
 
-DOCS = Path(__file__).parent.parent / "docs"
 HOWTO = (DOCS / "logic.md").read_text(encoding="utf-8")
 THEORY = (DOCS / "logic-theory.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"```(\w*) ?([^\n]*)\n(.*?)```", flags=re.S)
-NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
-
-
-def blocks(page: str) -> list[tuple[str, str, str]]:
-    """Return language, name and text of each block of a page."""
-    return [match.groups() for match in BLOCK.finditer(page)]
-
-
 THEORIES = {name: text for language, name, text in blocks(HOWTO) if language == "yaml"}
 
 
@@ -78,38 +63,8 @@ def test_the_example_on_the_front_page_runs():
     assert "A bat cannot [fly]" in said[-1]
 
 
-def run(text: str, names: dict[str, object]) -> str:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(text, names)
-    return out.getvalue()
-
-
-def command(line: str) -> str:
-    """Return what a command of ours prints."""
-    program, *args = shlex.split(line)
-    assert program == "likely"
-    done = CliRunner().invoke(build_app(args), args, prog_name="likely")
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
-def compare(shown: str, said: str) -> None:
-    """Require the same words, and numbers that differ in the second place; costs may vary."""
-    shown, said = (re.sub(r"^cost: .*$", "", text, flags=re.M) for text in (shown, said))
-    assert NUMBER.sub("#", shown).split() == NUMBER.sub("#", said).split()
-    pairs = zip(NUMBER.findall(shown), NUMBER.findall(said), strict=True)
-    for mine, theirs in pairs:
-        assert float(mine) == pytest.approx(float(theirs), abs=0.02)
-
-
 def test_every_line_of_the_theory_page_is_true():
-    text = "\n".join(body for language, _, body in blocks(THEORY) if language == "pycon")
-    examples = doctest.DocTestParser().get_doctest(text, {}, "logic-theory.md", None, 0)
-    assert len(examples.examples) > 40
-    out = io.StringIO()
-    failed, _ = doctest.DocTestRunner().run(examples, out=out.write)
-    assert failed == 0, out.getvalue()
+    check_examples(THEORY, at_least=41)
 
 
 def test_the_table_of_rescalings_is_the_registry():

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 
-from likely.calibration.family import Family, build
-from likely.calibration.items import Item
+from likely.calibration.data_sets.family import Family, build
+from likely.calibration.data_sets.items import Item
 
 _SLOT = re.compile(r"\{\w+\|([^|{}]*)\|([^|{}]*)\}")
 _VERBS = {"is", "are", "was", "were", "has", "have", "there is", "there are"}

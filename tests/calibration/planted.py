@@ -5,7 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import pandas as pd
 
-from likely.calibration.number_pairs import number_pairs
+from likely.calibration.data_sets.number_pairs import number_pairs
 from likely.core.streams import generator
 
 COLOURS = ("blue", "green", "red", "white")

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 import likely
-from likely.calibration.items import Option, make_item
+from likely.calibration.data_sets.items import Option, make_item
 
 
 def question(context, labels, *, ideal=None, words=None, lead=" ", number=0):

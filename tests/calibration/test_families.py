@@ -14,8 +14,8 @@ from family_checks import (
     rendered,
 )
 
-from likely.calibration.family import FAMILIES, PAPER, PRESETS, build
-from likely.calibration.items import Item
+from likely.calibration.data_sets.family import FAMILIES, PAPER, PRESETS, build
+from likely.calibration.data_sets.items import Item
 
 COUNTS = {
     "colors": (120, 6_600, 165_000),

@@ -16,7 +16,7 @@ from family_checks import (
     rendered,
 )
 
-from likely.calibration.family import FAMILIES
+from likely.calibration.data_sets.family import FAMILIES
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import sys
 import pytest
 from update_hashes import HASHES
 
-from likely.calibration.family import FAMILIES, PRESETS, build
-from likely.calibration.files import items_sha256
+from likely.calibration.data_sets.family import FAMILIES, PRESETS, build
+from likely.calibration.data_sets.files import items_sha256
 
 
 @pytest.fixture(scope="module")

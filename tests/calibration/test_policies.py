@@ -7,7 +7,7 @@ import pytest
 from policies import ELSEWHERE, POLICIES, policy_masses, policy_model
 
 from likely.calibration import build
-from likely.calibration.items import Option, make_item
+from likely.calibration.data_sets.items import Option, make_item
 from likely.calibration.metrics import measure
 from likely.calibration.tables import exact_masses, targets
 from likely.core.answers import score_answers

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from questions import answering, hashed, question
 
-from likely.calibration.family import build
+from likely.calibration.data_sets.family import build
 from likely.calibration.rescoring import agreement
 from likely.errors import InputError
 

@@ -13,10 +13,10 @@ from questions import answering, hashed, naive_log_prob, question
 
 import likely
 from likely.calibration import scoring
-from likely.calibration.family import build
-from likely.calibration.items import Option
+from likely.calibration.access.partial import partial_metrics
+from likely.calibration.data_sets.family import build
+from likely.calibration.data_sets.items import Option
 from likely.calibration.metrics import measure
-from likely.calibration.partial import partial_metrics
 from likely.calibration.scored import KINDS
 from likely.calibration.scoring import iter_scored, score_items
 from likely.calibration.surface_kinds import option_surfaces, surface_kind

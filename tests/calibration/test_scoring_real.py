@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import likely
-from likely.calibration.family import build
+from likely.calibration.data_sets.family import build
 from likely.calibration.scoring import score_items
 
 torch = pytest.importorskip("torch")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import likely
-from likely.calibration.family import build
+from likely.calibration.data_sets.family import build
 from likely.calibration.tables import Masses, exact_masses
 from likely.calibration.verbalised import (
     compare_stated,

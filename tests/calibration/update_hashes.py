@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from likely.calibration.family import FAMILIES, PRESETS, build
+from likely.calibration.data_sets.family import FAMILIES, PRESETS, build
 
 HASHES = Path(__file__).with_name("hashes.json")
 

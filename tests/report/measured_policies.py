@@ -6,7 +6,7 @@ import number_frames as make
 import numpy as np
 import pandas as pd
 
-from likely.calibration.items import Option, make_item
+from likely.calibration.data_sets.items import Option, make_item
 from likely.core.estimate import Cost, Estimate
 from likely.report.numeracy import Measured
 from likely.report.section import Job

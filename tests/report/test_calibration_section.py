@@ -13,7 +13,7 @@ from report_models import HOSTILE, coin
 from test_document import ALLOWED_TAGS
 
 from likely import report
-from likely.calibration.items import Option, make_item
+from likely.calibration.data_sets.items import Option, make_item
 from likely.core.jsonio import encode
 from likely.errors import CapabilityError
 from likely.report.numeracy import look_at, meaning

@@ -7,7 +7,7 @@ text opens the assistant's turn, so that an option follows it as in the bare tex
 
 from typing import Literal
 
-from likely.calibration.items import Item
+from likely.calibration.data_sets.items import Item
 from likely.core.model import LanguageModel
 from likely.core.text.chat import chat as render
 from likely.core.text.encode import Context

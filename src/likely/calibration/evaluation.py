@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float
 
+from likely.calibration.access.partial import partial_metrics
+from likely.calibration.analyses.units import sampling_units
 from likely.calibration.baselines import baseline_table
 from likely.calibration.chats import Chat
+from likely.calibration.data_sets.items import Item
 from likely.calibration.frame import option_frame, tidy_frame
-from likely.calibration.items import Item
 from likely.calibration.metrics import measure
-from likely.calibration.partial import partial_metrics
 from likely.calibration.scored import Scored
 from likely.calibration.scoring import BATCH, score_items
 from likely.calibration.tables import Targets, targets
-from likely.calibration.units import sampling_units
 from likely.core.answer_events import WordEnd
 from likely.core.engine import Meter, Store
 from likely.core.estimate import Cost, Estimate, Unit

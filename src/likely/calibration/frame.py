@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from likely.calibration.items import Item
+from likely.calibration.data_sets.items import Item
 from likely.calibration.metrics import shares
 from likely.calibration.tables import Masses, Targets
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from likely.calibration.chats import Chat
-from likely.calibration.items import Item
+from likely.calibration.data_sets.items import Item
 from likely.calibration.scored import Scored
 from likely.calibration.scoring import score_items
 from likely.calibration.tables import Targets, targets

@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float
 
 from likely.calibration.chats import Chat, prompt, wrapper_name
+from likely.calibration.data_sets.items import Item
 from likely.calibration.forecast import Forecast
-from likely.calibration.items import Item
 from likely.calibration.partial_rows import partial_row
 from likely.calibration.scored import Policy, Scored, ScoredBatch, in_order
 from likely.calibration.surface_kinds import KINDS, SurfaceKind, option_surfaces, surface_kind

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Literal
 
-from likely.calibration.items import Option
+from likely.calibration.data_sets.items import Option
 from likely.core.text.surfaces import Level, surfaces
 from likely.errors import InputError
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from likely.calibration.items import Item
+from likely.calibration.data_sets.items import Item
 from likely.errors import InputError
 
 
@@ -107,7 +107,7 @@ def targets(items: Sequence[Item]) -> Targets:
     Raises:
         InputError: No items.
 
-    >>> from likely.calibration.family import build
+    >>> from likely.calibration.data_sets.family import build
     >>> targets(build("colors", preset="smoke")[:2]).ideal.shape
     (4,)
     """

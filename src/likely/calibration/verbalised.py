@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from likely.calibration.items import Item
+from likely.calibration.data_sets.items import Item
 from likely.calibration.probability_text import Unit, parse_probability
 from likely.calibration.tables import Masses
 from likely.core.estimate import Estimate

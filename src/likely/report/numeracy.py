@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from likely.calibration.items import Item
+from likely.calibration.data_sets.items import Item
 from likely.core.estimate import Cost, Estimate
 from likely.report.display import probability
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from likely.calibration.family import FAMILIES, build
-from likely.calibration.items import Item
+from likely.calibration.data_sets.family import FAMILIES, build
+from likely.calibration.data_sets.items import Item
 from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel
 from likely.errors import CapabilityError, InputError

@@ -1,0 +1,1 @@
+"""Models that tell only a part of their distribution: bounds, biases, samples. Unit: prob."""

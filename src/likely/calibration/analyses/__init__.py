@@ -1,0 +1,1 @@
+"""What moves a model besides the numbers: order, names, templates, frequency. Unit: as named."""
