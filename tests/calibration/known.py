@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from likely.calibration.family import build
+from likely.calibration.data_sets.family import build
 from likely.calibration.remedies.evidence import Extra, Tempered, evidence_of
 from likely.calibration.remedies.tempering import GRID
 from likely.calibration.tables import exact_masses, targets

@@ -7,9 +7,9 @@ import pytest
 from known import colors, said
 from questions import answering, question
 
+from likely.calibration.data_sets.wording import NUMBER
 from likely.calibration.remedies.extras import FILLERS, blanked, gather_evidence, stem
 from likely.calibration.scoring import score_items
-from likely.calibration.wording import NUMBER
 
 LAW = {"C1": (0.3, 0.5), "C2": (0.2, 0.2), "C5": (0.05, 0.6)}
 SHIFT = {"some": 0.02, "N/A": 0.03, "[n]": 0.04}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import likely
-from likely.calibration.family import build
+from likely.calibration.data_sets.family import build
 from likely.calibration.remedies.comparison import try_remedies
 from likely.calibration.remedies.remedy import REMEDIES
 from likely.calibration.remedies.tempering import tempered_masses

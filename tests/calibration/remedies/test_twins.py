@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from known import colors
 
-from likely.calibration.family import build
+from likely.calibration.data_sets.family import build
 from likely.calibration.remedies.twins import twin_options
 from likely.calibration.tables import targets
 

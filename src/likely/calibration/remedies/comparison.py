@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from likely.calibration.items import Item
+from likely.calibration.analyses.units import sampling_units
+from likely.calibration.data_sets.items import Item
 from likely.calibration.metrics import measure
 from likely.calibration.remedies.evidence import Evidence, has_nan, log_shares
 from likely.calibration.remedies.extras import gather_evidence
@@ -19,7 +20,6 @@ from likely.calibration.remedies.remedy import REMEDIES, Remedy
 from likely.calibration.scored import Scored
 from likely.calibration.scoring import score_items
 from likely.calibration.tables import exact_masses
-from likely.calibration.units import sampling_units
 from likely.core.engine import Meter, Store
 from likely.core.estimate import Cost, Estimate, Unit
 from likely.core.jsonio import dumps

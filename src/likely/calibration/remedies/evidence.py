@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Int
 
-from likely.calibration.items import Item
+from likely.calibration.data_sets.items import Item
 from likely.calibration.remedies.twins import twin_options
 from likely.calibration.tables import Masses, Targets, exact_masses, targets
 from likely.core.estimate import Cost

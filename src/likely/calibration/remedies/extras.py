@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from likely.calibration.items import Item
+from likely.calibration.data_sets.items import Item
+from likely.calibration.data_sets.wording import NUMBER
 from likely.calibration.remedies.evidence import (
     Evidence,
     Extra,
@@ -21,7 +22,6 @@ from likely.calibration.remedies.remedy import Need
 from likely.calibration.remedies.tempering import tempered_masses
 from likely.calibration.scored import Policy, Scored
 from likely.calibration.scoring import score_items
-from likely.calibration.wording import NUMBER
 from likely.core.engine import Meter, Store
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel, Settings

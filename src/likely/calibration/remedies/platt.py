@@ -8,12 +8,12 @@ from jaxtyping import Float
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from likely.calibration.analyses.units import CLIP
 from likely.calibration.remedies.evidence import Evidence, first_log_odds, two_option_law
 from likely.calibration.remedies.remedy import Remedy, Repair, no_repair
-from likely.calibration.units import CLIP
 
 LIMIT = float(np.log1p(-CLIP) - np.log(CLIP))
-"""Log-odds of a share within `likely.calibration.units.CLIP` of 0 or 1 count as this far from 0."""
+"""Log-odds of a share within `CLIP` of 0 or 1 count as this far from 0."""
 
 _PRECISION = 1e-10
 _MOST_STEPS = 200

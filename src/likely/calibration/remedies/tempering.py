@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Float
 
+from likely.calibration.data_sets.items import Item
 from likely.calibration.forecast import Forecast
-from likely.calibration.items import Item
 from likely.calibration.remedies.evidence import Tempered
 from likely.calibration.scored import Policy
 from likely.calibration.scoring import BATCH, plan_items

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from jaxtyping import Int
 
-from likely.calibration.items import Item, Plain
+from likely.calibration.data_sets.items import Item, Plain
 
 T = TypeVar("T")
 
