@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from likely.calibration.data_sets.items import Item
 from likely.calibration.remedies.twins import twin_options
-from likely.calibration.tables import Masses, Targets, exact_masses, targets
+from likely.calibration.tables import Masses, Targets, targets
 from likely.core.estimate import Cost
 from likely.errors import InputError
 from likely.stats.ragged import law_of, log_sums
@@ -201,11 +201,6 @@ def two_option_law(
     found[first] = -np.logaddexp(0.0, -odds)
     found[first + 1] = -np.logaddexp(0.0, odds)
     return found
-
-
-def shares_only(log_shares: Float[np.ndarray, "M"], offsets: Int[np.ndarray, "N1"]) -> Masses:
-    """Return log shares as masses, with 0 in place of what is not defined."""
-    return exact_masses(offsets, np.where(np.isnan(log_shares), 0.0, log_shares))
 
 
 def _options_of(
