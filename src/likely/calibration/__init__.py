@@ -92,6 +92,16 @@ if TYPE_CHECKING:
     from likely.calibration.probability_text import parse_probability as parse_probability
     from likely.calibration.regression import CalibrationRegression as CalibrationRegression
     from likely.calibration.regression import calibration_regression as calibration_regression
+    from likely.calibration.remedies.comparison import RemedyReport as RemedyReport
+    from likely.calibration.remedies.comparison import compare_remedies as compare_remedies
+    from likely.calibration.remedies.comparison import try_remedies as try_remedies
+    from likely.calibration.remedies.evidence import Evidence as Evidence
+    from likely.calibration.remedies.evidence import evidence_of as evidence_of
+    from likely.calibration.remedies.extras import gather_evidence as gather_evidence
+    from likely.calibration.remedies.remedy import REMEDIES as REMEDIES
+    from likely.calibration.remedies.remedy import Remedy as Remedy
+    from likely.calibration.remedies.temperature import temperature_curve as temperature_curve
+    from likely.calibration.remedies.tempering import tempered_masses as tempered_masses
     from likely.calibration.rescoring import Agreement as Agreement
     from likely.calibration.rescoring import agreement as agreement
     from likely.calibration.scored import Scored as Scored
@@ -162,6 +172,12 @@ __getattr__, __dir__, __all__ = lazy_names(
         "metrics": ("METRICS", "measure", "shares"),
         "probability_text": ("parse_probability",),
         "regression": ("CalibrationRegression", "calibration_regression"),
+        "remedies.comparison": ("RemedyReport", "compare_remedies", "try_remedies"),
+        "remedies.evidence": ("Evidence", "evidence_of"),
+        "remedies.extras": ("gather_evidence",),
+        "remedies.remedy": ("REMEDIES", "Remedy"),
+        "remedies.temperature": ("temperature_curve",),
+        "remedies.tempering": ("tempered_masses",),
         "rescoring": ("Agreement", "agreement"),
         "scored": ("Scored", "ScoredBatch"),
         "scoring": ("iter_scored", "score_items"),
