@@ -165,6 +165,7 @@ def calibrate(
     from likely.calibration.data_sets.family import build_all
     from likely.calibration.evaluation import evaluate
     from likely.calibration.rows import COLUMNS, frames_of, to_rows
+    from likely.cli.calibration_remedies import remedy_lines, remedy_reports
     from likely.cli.calibration_tables import screen_lines
 
     items = build_all(names, preset=questions.preset, seed=output.seed, design=design)
@@ -181,7 +182,11 @@ def calibrate(
             wrapper=asking.wrapper, bos=asking.bos, cache=cache, meter=meter,
             n_resamples=judging.resamples, seed=output.seed,
         )  # fmt: skip
-    analyses = analyse(found.frame, counts=counts, n_resamples=judging.resamples, seed=output.seed)
+        analyses = analyse(
+            found.frame, counts=counts, n_resamples=judging.resamples, seed=output.seed
+        )
+        named = [one.family for one in analyses] if judging.remedies else []
+        reports = remedy_reports(loaded, found, named, cache=cache, meter=meter)
     differences: Sequence[Difference] = ()
     if theirs is not None:
         differences = compare_models(
@@ -193,11 +198,17 @@ def calibrate(
         "evaluation": found.to_dict(),
         "analyses": [one.to_dict() for one in analyses],
         "differences": [one.to_dict() for one in differences],
+        "remedies": {
+            family: {"skipped": report} if isinstance(report, str) else report.to_dict()
+            for family, report in reports.items()
+        },
     }
     lines = screen_lines(
         loaded, found, analyses, differences, preset=questions.preset,
         other=None if theirs is None else str(theirs[0]["model"]),
     )  # fmt: skip
+    if reports:
+        lines[-1:-1] = [*remedy_lines(found, reports), ""]  # above the cost
     if judging.items is not None:
         write_rows(judging.items, to_rows(found), cast(Columns, COLUMNS))
         note(f"wrote {judging.items}", output)
