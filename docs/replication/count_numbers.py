@@ -31,4 +31,4 @@ if __name__ == "__main__":
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["number", "count"])
         rows.writerows(sorted(found.counts.items()))
-    print(f"Python {sys.version.split()[0]}: {sum(found.counts.values())} numbers")
+    sys.stdout.write(f"Python {sys.version.split()[0]}: {sum(found.counts.values())} numbers\n")
