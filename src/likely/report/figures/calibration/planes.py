@@ -50,7 +50,8 @@ def plane(tables: Tables) -> Drawing | Missing:
     """
     name, title = "F07-plane", "F7  Order or number: where each pair of options stands"
     if tables.cells is None:
-        return Missing(name=name, reason="no cells were given; classify the items first")
+        reason = tables.reasons.get("cells", "no cells were given; classify the items first")
+        return Missing(name=name, reason=reason)
     needed = ("option_pair", "a", "b", "dominant", "n")
     check_columns(tables.cells, needed, what="the table of cells")
     cells = with_model(tables.cells, tables)

@@ -44,7 +44,7 @@ def strengths(tables: Tables) -> Drawing | Missing:
     name, title = "F08-strengths", "F8  Drawn to a name: strength of each option"
     if tables.strengths is None or not len(tables.strengths):
         reason = "no strengths were given; fit them on items of two options first"
-        return Missing(name=name, reason=reason)
+        return Missing(name=name, reason=tables.reasons.get("strengths", reason))
     needed = ("option", "strength", "low", "high")
     check_columns(tables.strengths, needed, what="the table of strengths")
     table = with_model(tables.strengths, tables)[["model", *needed]]
