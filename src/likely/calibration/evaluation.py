@@ -371,7 +371,9 @@ def _within_range(metric: str, estimate: Estimate | None) -> Estimate | None:
     if estimate is None or metric.startswith("entropy_gap"):
         return estimate
     highest = _HIGHEST.get(metric, 1.0)
-    return replace(estimate, low=max(estimate.low, 0.0), high=min(estimate.high, highest))
+    # A mean that is at an end may lie beyond it by rounding; the interval still holds it.
+    low = min(max(estimate.low, 0.0), estimate.value)
+    return replace(estimate, low=low, high=max(min(estimate.high, highest), estimate.value))
 
 
 def _members(frame: "pd.DataFrame", family: str, scale: str) -> Bool[np.ndarray, "N"]:

@@ -19,4 +19,6 @@ if TYPE_CHECKING:
     from likely.report.figures.drawing import save as save
     from likely.report.figures.drawing import save_all as save_all
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, {"drawing": ("Drawing", "Missing", "save", "save_all")})
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__, {"drawing": ("Drawing", "Missing", "save", "save_all")}
+)

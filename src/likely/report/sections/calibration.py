@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from likely.calibration.data_sets.family import build
-from likely.calibration.evaluation import evaluate
 from likely.calibration.data_sets.items import Item
+from likely.calibration.evaluation import evaluate
 from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel
 from likely.errors import CapabilityError, InputError

@@ -87,13 +87,18 @@ def behaviours(tables: Tables, *, with_distance: bool = True) -> Drawing | Missi
     options = seriate(cells)
     models = names_of(cells, "model")
     n_rows, n_columns = grid_of(len(models))
+    is_null = (cells["behaviour"] == "null").any()
+    is_sparse = cells["option_pair"].nunique() < len(options) * (len(options) - 1)
     each = 6.2 if len(models) == 1 else 3.55
     figure, panels = sheet(
         title,
-        "Columns: the option mentioned first; rows: the second. "
+        (f"Items of {family}. " if family else "")
+        + "Columns: the option mentioned first; rows: the second. "
         + ("Below the rate stands the mean wd_paper, √2 units. " if with_distance else "")
         + "The deeper the colour, the more items behave so. F in a cell and in its mirror image: "
-        "the order of mention decides. F in one, S in the other: the name does.",
+        "the order of mention decides. F in one, S in the other: the name does."
+        + (" N: too little mass on both options to tell." if is_null else "")
+        + (" Empty: not asked." if is_sparse else ""),
         height_in=each * n_rows + 0.35,
         n_rows=n_rows,
         n_columns=n_columns,

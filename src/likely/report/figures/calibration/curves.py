@@ -59,7 +59,7 @@ def reliability(tables: Tables) -> Drawing | Missing:
         title,
         "The first-mentioned of two options. On the diagonal the model is calibrated, in the blue "
         "band it is within 0.10; in the grey quadrants it prefers the option that has the smaller "
-        "number.",
+        "number. The less PM, the mass on both, the less it all weighs.",
         height_in=(4.9 if single else 3.4) * n_rows + 0.3,
         n_rows=n_rows,
         n_columns=n_columns,
@@ -74,9 +74,10 @@ def reliability(tables: Tables) -> Drawing | Missing:
         _ground(axes)
         _dots(axes, points, largest=len(own) > MOST_POINTS)
         right, near = _shares(own)
-        axes.set_title(shorten(model, 44), pad=17)
+        axes.set_title(shorten(model, 44), pad=28)
         axes.annotate(
-            f"right option preferred: {right:.0%};  within ±0.10: {near:.0%}  ({len(own):,} items)",
+            f"right option preferred: {right:.0%};  within ±0.10: {near:.0%}\n"
+            f"{len(own):,} items, mean PM {own['pm'].mean():.2f}",
             (0.0, 1.0), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points",
             size=7, color=SOFT,
         )  # fmt: skip
@@ -106,7 +107,7 @@ def slope(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Missi
     frame = two_options(tables.frame)
     if not len(frame):
         return Missing(name=name, reason=_NO_ITEM)
-    check_columns(frame, ("order", *DESIGN), what="the frame")
+    check_columns(frame, ("order", "pm", *DESIGN), what="the frame")
     models = names_of(frame, "model")
     parts = [
         _binned(own, n_bins, seed).assign(model=str(model), order=str(order))
@@ -119,8 +120,9 @@ def slope(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Missi
     figure, panels = sheet(
         title,
         "Mean π of the first-mentioned option in bins of its ideal probability; shades: 95 % "
-        "intervals over wordings, options and numbers. Steeper than the diagonal: too sure of the larger number; flatter: "
-        "deaf to it. Above ½ at ½: drawn to what is named first. Curves apart: drawn to a name.",
+        "intervals over wordings, options and numbers. Steeper than the diagonal: too sure of the "
+        "larger number; flatter: deaf to it. Above ½ at ½: drawn to what is named first. Curves "
+        "apart: drawn to a name.",
         height_in=(4.6 if single else 3.2) * n_rows + 0.3,
         n_rows=n_rows,
         n_columns=n_columns,
@@ -134,7 +136,12 @@ def slope(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Missi
             own = table[(table["model"] == model) & (table["order"] == order)]
             if len(own):
                 _curve(axes, own, look)
-        axes.set_title(shorten(model, 44))
+        asked = frame[frame["model"] == model]
+        axes.set_title(shorten(model, 44), pad=17)
+        axes.annotate(
+            f"{len(asked):,} items, mean PM {asked['pm'].mean():.2f}", (0.0, 1.0),
+            xycoords="axes fraction", xytext=(0, 5), textcoords="offset points", size=7, color=SOFT,
+        )  # fmt: skip
     for axes in flat[len(models) :]:
         axes.set_axis_off()
     _name_axes(panels, y="mean π₁, model probability")

@@ -58,7 +58,9 @@ def tables_of(
         )
     options = pd.concat([_even_numbers(one.option_frame) for one in evaluations], ignore_index=True)
     if not len(options):
-        reasons["options"] = "no item has numbers that are equally likely as its options"
+        reasons["options"] = (
+            "no item has numbers that are equally likely as its options, of known mass"
+        )
     return Tables(
         frame=pd.concat([one.frame for one in evaluations], ignore_index=True),
         estimates=pd.concat([estimate_rows(one) for one in evaluations], ignore_index=True),
@@ -97,7 +99,7 @@ def _or_none(table: pd.DataFrame) -> pd.DataFrame | None:
     return table if len(table) else None
 
 
-_STRENGTHS = ("model", "option", "strength", "low", "high")
+_STRENGTHS = ("model", "family", "option", "strength", "low", "high")
 
 
 def _strengths(evaluation: Evaluation, reasons: dict[str, str]) -> pd.DataFrame:
@@ -113,7 +115,7 @@ def _strengths(evaluation: Evaluation, reasons: dict[str, str]) -> pd.DataFrame:
     except InputError as error:
         reasons["strengths"] = f"strengths of {evaluation.model} cannot be told: {error}"
         return empty
-    return found.table().assign(model=evaluation.model)[list(_STRENGTHS)]
+    return found.table().assign(model=evaluation.model, family=family)[list(_STRENGTHS)]
 
 
 def _frequency(evaluations: Sequence[Evaluation], counts: NumberCounts | None) -> pd.DataFrame:
@@ -127,7 +129,8 @@ def _frequency(evaluations: Sequence[Evaluation], counts: NumberCounts | None) -
     numbers = own[["n1", "n2"]].to_numpy(dtype=np.float64)
     known = zipf_counts(sorted({int(n) for n in numbers.ravel() if n >= 1 and n == int(n)}))
     keys = [own["scale"], own["number_pair"]]
-    shared = frequency_gaps(own, counts or known)[["gap"]].assign(
+    used = counts or known
+    shared = frequency_gaps(own, used)[["gap"]].assign(
         **{f"{NULL}{name}": measure_baseline(name, first.targets)["wd01"][is_own] for name in NULLS}
     )
     shared = shared.groupby(keys, sort=False).mean()
@@ -137,12 +140,14 @@ def _frequency(evaluations: Sequence[Evaluation], counts: NumberCounts | None) -
         parts.append(shared.join(wd).reset_index().assign(model=one.model))
     table = pd.concat(parts, ignore_index=True)
     table = table[table["gap"].notna() & table["wd"].notna()].reset_index(drop=True)
-    return table[["model", "scale", "number_pair", "gap", "wd", *(f"{NULL}{n}" for n in NULLS)]]
+    table["source"] = f"{used.source}, {used.kind}"
+    nulls = [f"{NULL}{name}" for name in NULLS]
+    return table[["model", "scale", "number_pair", "gap", "wd", *nulls, "source"]]
 
 
 def _even_numbers(options: pd.DataFrame) -> pd.DataFrame:
-    """Return the options of items whose options are numbers that are all equally likely."""
+    """Return the options of items whose options are equally likely numbers, of known mass."""
     by_item = options.groupby("id")
     is_even = np.isclose(by_item["ideal"].transform("min"), by_item["ideal"].transform("max"))
     is_number = by_item["value"].transform("count") == by_item["value"].transform("size")
-    return options[is_even & is_number]
+    return options[is_even & is_number & options["pi"].notna()]

@@ -61,6 +61,7 @@ def frequency(tables: Tables) -> Drawing | Missing:
     check_columns(tables.frequency, ("scale", "gap", "wd"), what="the table of frequencies")
     table = with_model(tables.frequency, tables)
     table = table[table["gap"].notna() & table["wd"].notna()]
+    source = f"\n(frequencies: {table['source'].iloc[0]})" if "source" in table.columns else ""
     nulls = [str(c) for c in table.columns if str(c).startswith(NULL)]
     models, scales = names_of(table, "model"), names_of(table, "scale")
     figure, panels = sheet(
@@ -89,7 +90,7 @@ def frequency(tables: Tables) -> Drawing | Missing:
     panels[0][0].set_ylim(bottom=0.0)
     panels[0][0].set_xlim(left=0.0)
     for axes in panels[-1]:
-        axes.set_xlabel("frequency gap, log₁₀ units")
+        axes.set_xlabel(f"frequency gap, log₁₀ units{source}")
     put_legend(figure, [axes for row in panels for axes in row])
     data = table.sort_values(["model", "scale", "gap"], kind="stable", ignore_index=True)
     return Drawing(name=name, title=title, figure=figure, data=data)
@@ -119,6 +120,8 @@ def profile(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Mis
     check_columns(tables.options, needed, what="the table of options")
     options = with_model(tables.options, tables)
     options = options[options["value"].notna() & options["pi"].notna()]
+    if not len(options):
+        return Missing(name=name, reason="no option has a probability; none was given any mass")
     models = names_of(options, "model")
     check_columns(tables.frame, ("model", "id", *DESIGN), what="the frame")
     design = tables.frame.drop_duplicates("id").set_index("id")[list(DESIGN)]
@@ -133,7 +136,8 @@ def profile(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Mis
         title,
         "Probability given to integers over the probability that they should have; 1 is fair. "
         "Left: by place between the smallest and the largest of the range. Right: by last digit. "
-        "Bars: 95 % intervals over wordings and ranges.",
+        "Bars: 95 % intervals over wordings and ranges. With few ranges, a digit that many of them "
+        "begin with takes part in what the smallest place has.",
         height_in=3.0 + 0.2 * (len(models) > 1),
         n_columns=2,
         share_y=True,
@@ -168,7 +172,7 @@ def _null_curves(axes: Axes, own: pd.DataFrame, nulls: Sequence[str]) -> None:
         known = ordered[ordered[name].notna()]
         axes.plot(
             known["gap"], known[name], color=shade, linestyle=dash, linewidth=1.3, label=label,
-            zorder=3,
+            marker=".", markersize=4, zorder=3,
         )  # fmt: skip
 
 
@@ -181,9 +185,7 @@ def _series(axes: Axes, own: pd.DataFrame, shift: float, *, index: int, label: s
     )
 
 
-def _profile(
-    options: pd.DataFrame, design: pd.DataFrame, n_bins: int, seed: int
-) -> pd.DataFrame:
+def _profile(options: pd.DataFrame, design: pd.DataFrame, n_bins: int, seed: int) -> pd.DataFrame:
     by_item = options.groupby("id")["value"]
     low, high = by_item.transform("min"), by_item.transform("max")
     place = ((options["value"] - low) / (high - low)).to_numpy(dtype=np.float64)

@@ -32,9 +32,11 @@ class Tables:
         baselines: ``baseline, family, scale, metric, value``.
         cells: ``model, option_pair, dominant, dominant_rate, avg_wd, n, a, b``, templates pooled;
             with ``family`` where there are several.
-        strengths: ``option, strength, low, high``, and ``model`` where there are several.
+        strengths: ``option, strength, low, high``, and ``model`` where there are several; with
+            ``family`` where it is to be named.
         frequency: ``model, scale, gap, wd``, a row a pair of numbers, with one column
-            ``null_NAME`` for what each policy would have there.
+            ``null_NAME`` for what each policy would have there, and ``source`` of the frequencies
+            where it is to be named.
         options: ``model, id, value, ideal, pi``: a row an option of items whose options are
             numbers.
         pairs: Names of a base model and of the one made from it by instruction tuning.
