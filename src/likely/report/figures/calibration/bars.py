@@ -146,7 +146,7 @@ def entropy(tables: Tables) -> Drawing | Missing:
 
     Returns:
         Data: `family_means` of ``entropy_gap``, with ``floor``, the mean of −H(P), and
-        ``ceiling``, the mean of log n − H(P), over the same items, where intervals are cut.
+        ``ceiling``, the mean of log n − H(P), over the same items.
     """
     name, title = "F03-entropy", "F3  Too sure or not sure enough: the entropy gap"
     table = family_means(tables, "entropy_gap")
@@ -158,14 +158,12 @@ def entropy(tables: Tables) -> Drawing | Missing:
         for f, m in zip(table["family"], table["model"], strict=True)
     ]
     table["floor"], table["ceiling"] = [low for low, _ in ends], [high for _, high in ends]
-    table["low"] = np.maximum(table["low"], table["floor"])
-    table["high"] = np.minimum(table["high"], table["ceiling"])
     rows = place_rows(list(zip(table["family"], table["model"], strict=True)))
     figure, [[axes]] = sheet(
         title,
         "Mean over items of RE = H(Π) − H(P). Below 0 the model is surer than the numbers allow; "
         "at the floor −H(P) it is certain each time. At 0 the entropy is right, the law need not "
-        "be. Intervals end at floor and ceiling.",
+        "be.",
         height_in=rows.height_in + 0.75,
     )
     ys = [rows.at[(f, m)] for f, m in zip(table["family"], table["model"], strict=True)]
