@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from likely.calibration.assigners import Rules
 from likely.calibration.behaviours import classify_cells
 from likely.calibration.evaluation import Evaluation
 from likely.calibration.metrics import METRICS
@@ -69,16 +70,19 @@ def balanced_items(frame: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFra
     cells = lean[fit].groupby([frame.loc[fit, name] for name in ("family", *by, "option_pair")])
     is_even = (cells.transform("sum") == 0) & (cells.transform(_n_decided) > 0)
     families = frame.loc[fit, "family"]
-    kept = families[is_even.groupby(families).transform("all")].index
-    return frame.loc[kept]
+    kept = families[is_even.groupby(families).transform("all")].unique()
+    return frame[frame["family"].isin(kept)]
 
 
-def cells_of(evaluation: Evaluation, *, by: Sequence[str] = ()) -> pd.DataFrame:
+def cells_of(
+    evaluation: Evaluation, *, by: Sequence[str] = (), rules: Rules | None = None
+) -> pd.DataFrame:
     """Return the behaviour of each cell of the families that `balanced_items` keeps.
 
     Args:
         evaluation: Of one model.
         by: Columns that part cells besides the ordered pair of options; none pools templates.
+        rules: Thresholds.
 
     Returns:
         As `likely.calibration.classify_cells`, without rows where no family is balanced.
@@ -86,7 +90,7 @@ def cells_of(evaluation: Evaluation, *, by: Sequence[str] = ()) -> pd.DataFrame:
     own = balanced_items(evaluation.frame, by=by)
     if not len(own):
         return pd.DataFrame(columns=list(dict.fromkeys([*CELLS[:2], *by, *CELLS[2:]])))
-    return classify_cells(own, by=by)
+    return classify_cells(own, by=by, rules=rules)
 
 
 def _n_decided(lean: pd.Series) -> int:

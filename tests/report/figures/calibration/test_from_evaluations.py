@@ -9,6 +9,7 @@ from policies import policy_masses
 
 from likely.calibration import build, partial_metrics
 from likely.calibration.analyses.frequencies import NumberCounts
+from likely.calibration.assigners import Rules
 from likely.calibration.evaluation import Evaluation
 from likely.calibration.metrics import measure
 from likely.calibration.scored import KINDS, Policy, Scored
@@ -198,6 +199,21 @@ def test_a_model_without_any_mass_shows_that_and_nothing_else():
     assert (drawn["F01"].data["value"] == 0.0).all()
     assert set(drawn["F04"].data["behaviour"]) == {"null"}
     assert "cannot be told" in drawn["F08"].reason
+
+
+def test_shares_alone_place_cells_of_any_mass_if_that_is_asked_for():
+    little = evaluated("calibrated", NAMED)
+    masses = replace(little.scored.masses, log_mass=little.scored.masses.log_mass - 5.0,
+                     log_mass_low=little.scored.masses.log_mass_low - 5.0)  # fmt: skip
+    little = replace(
+        little, scored=replace(little.scored, masses=masses),
+        metrics=measure(little.targets, masses),
+    )  # fmt: skip
+    assert set(draw("behaviours", tables_of([little])).data["behaviour"]) == {"null"}
+    found = tables_of([little], rules=Rules(null_pm=0.0))
+    assert set(draw("behaviours", found).data["behaviour"]) == {"calibrated"}
+    texts = [text.get_text() for text in draw("plane", found).figure.texts]
+    assert any("however small the mass" in text for text in texts)
 
 
 def test_models_are_compared_on_the_same_items_and_by_different_names(evaluations):

@@ -97,7 +97,8 @@ def behaviours(tables: Tables, *, with_distance: bool = True) -> Drawing | Missi
         + ("Below the rate stands the mean wd_paper, √2 units. " if with_distance else "")
         + "The deeper the colour, the more items behave so. F in a cell and in its mirror image: "
         "the order of mention decides. F in one, S in the other: the name does."
-        + (" N: too little mass on both options to tell." if is_null else "")
+        + (f" N: mass below {tables.null_pm:g} on both, too little to tell." if is_null else "")
+        + ("" if tables.null_pm else " Shares alone count, however small the mass.")
         + (" Empty: not asked." if is_sparse else ""),
         height_in=each * n_rows + 0.35,
         n_rows=n_rows,

@@ -7,6 +7,7 @@ import pandas as pd
 
 from likely.calibration.analyses.frequencies import NumberCounts, frequency_gaps, zipf_counts
 from likely.calibration.analyses.identities import option_strengths
+from likely.calibration.assigners import Rules
 from likely.calibration.baselines import measure_baseline
 from likely.calibration.evaluation import Evaluation
 from likely.errors import InputError
@@ -22,6 +23,7 @@ def tables_of(
     *,
     pairs: Sequence[tuple[str, str]] = (),
     counts: NumberCounts | None = None,
+    rules: Rules | None = None,
 ) -> Tables:
     """Return everything that the figures need, from evaluations of the same items.
 
@@ -30,6 +32,8 @@ def tables_of(
             ``dataclasses.replace(evaluation, model=...)``.
         pairs: Names of a base model and of the one made from it by instruction tuning.
         counts: How often numbers are written; by default the law 1/n, which is no count.
+        rules: Thresholds of cells. With ``Rules(null_pm=0.0)`` cells are labelled and placed by
+            shares alone, however little mass the options have, and the figures say so.
 
     Returns:
         The tables. Cells are those of the families in which every cell is balanced. Strengths are
@@ -42,7 +46,7 @@ def tables_of(
     """
     _check(evaluations, pairs)
     first, reasons = evaluations[0], dict[str, str]()
-    cells = pd.concat([cells_of(one) for one in evaluations], ignore_index=True)
+    cells = pd.concat([cells_of(one, rules=rules) for one in evaluations], ignore_index=True)
     if not len(cells):
         reasons["cells"] = (
             "no family has balanced cells: items of two names whose masses are known, as many "
@@ -71,6 +75,7 @@ def tables_of(
         options=_or_none(options),
         pairs=tuple(pairs),
         reasons=reasons,
+        null_pm=(rules or Rules()).null_pm,
     )
 
 

@@ -67,7 +67,8 @@ def plane(tables: Tables) -> Drawing | Missing:
         title,
         "A dot is an ordered pair of options, a larger one several (×). Right: the "
         "first-mentioned is picked when it has the larger number; up: also when it has the "
-        "smaller. In the lower right the number decides, along the diagonal order does.",
+        "smaller. In the lower right the number decides, along the diagonal order does."
+        + ("" if tables.null_pm else " Shares alone count, however small the mass."),
         height_in=(4.9 if single else 3.5) * n_rows + 0.3,
         n_rows=n_rows,
         n_columns=n_columns,
@@ -234,7 +235,8 @@ def _spots(axes: Axes, own: pd.DataFrame, kinds: Shaped[np.ndarray, " K"]) -> No
             axes.scatter(
                 [], [], s=30.0, color=hue, marker=_SHAPES[key], label=f"{label} ({letter})"
             )
-    for (a, b), n in spots.groupby(["a", "b"])["n"].sum().items():
+    counts = spots.groupby(["a", "b"], as_index=False)["n"].sum()
+    for a, b, n in zip(counts["a"], counts["b"], counts["n"], strict=True):
         if n > 1:
             axes.annotate(
                 f"×{n}", (a, b), xytext=(9 if a < 1.0 else -9, -11 if b > 0.0 else 11),

@@ -41,6 +41,7 @@ class Tables:
             numbers.
         pairs: Names of a base model and of the one made from it by instruction tuning.
         reasons: Why a table is not there, by its name.
+        null_pm: Mass from which an item has a part in its cell's place and preference.
     """
 
     frame: pd.DataFrame
@@ -52,6 +53,7 @@ class Tables:
     options: pd.DataFrame | None = None
     pairs: Sequence[tuple[str, str]] = ()
     reasons: Mapping[str, str] = field(default_factory=dict)
+    null_pm: float = 0.25
 
 
 def check_columns(table: pd.DataFrame, needed: Sequence[str], *, what: str) -> None:
