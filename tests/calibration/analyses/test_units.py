@@ -17,7 +17,7 @@ def frame(option_sets, number_pairs):
 
 
 def test_factors_that_cross_are_all_drawn():
-    found = sampling_units(frame(["a", "a", "b", "b"], ["1:2", "3:4", "1:2", "3:4"]))
+    found = sampling_units(frame(list("aaaabbbb"), ["1:2", "1:2", "3:4", "3:4"] * 2))
     assert list(found) == ["template", "option_set", "number_pair"]
 
 
@@ -33,6 +33,13 @@ def test_ranges_that_are_options_and_numbers_at_once_are_drawn_once():
     )
     drawn_twice = (wide.high - wide.low) / (narrow.high - narrow.low)
     assert drawn_twice == pytest.approx(np.sqrt(3.0), rel=0.1)
+
+
+def test_options_that_belong_to_their_template_come_with_it():
+    options = ["a", "b", "c", "d"] * 4  # a and c in T0, b and d in T1
+    assert list(sampling_units(frame(options, [str(i // 4) for i in range(16)]))) == [
+        "template", "number_pair",
+    ]  # fmt: skip
 
 
 def test_a_factor_with_one_level_hides_no_other():
