@@ -359,7 +359,7 @@ def frequencies(runs: dict) -> str:
             rows.append(
                 (
                     family, mode, scale, spread(found["spearman"], sign=True),
-                    plain(nulls["higher_q"], sign=True), plain(nulls["uniform"], sign=True),
+                    plain(nulls["itself"], sign=True), plain(nulls["uniform"], sign=True),
                     plain(nulls["higher"], sign=True), spread(found["partial_spearman"], sign=True),
                     plain(found["permuted_p"]),
                 )

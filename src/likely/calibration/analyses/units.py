@@ -58,6 +58,11 @@ def sampling_units(frame: pd.DataFrame) -> dict[str, Int[np.ndarray, " N"]]:
     return found
 
 
+def number_codes(frame: pd.DataFrame) -> Int[np.ndarray, " N"]:
+    """Return a number for each set of numbers of a scale: the clusters of analyses by number."""
+    return codes(frame, ["scale", "number_pair"])
+
+
 def _is_nested(inner: Int[np.ndarray, " N"], outer: Int[np.ndarray, " N"]) -> bool:
     """Return whether each level of a factor lies in one level of another, which has several."""
     pairs = np.unique(np.stack([inner, outer], axis=1), axis=0)
