@@ -50,6 +50,7 @@ ESTIMATED: dict[str, Unit] = {
     "entropy_gap": "bits",
     "entropy_gap_gated": "bits",
     "entropy_kept": "none",
+    "kl": "bits",
     "kl_floor": "bits",
     "brier_excess": "none",
     "rps_excess": "none",
@@ -60,8 +61,8 @@ ESTIMATED: dict[str, Unit] = {
 
 
 _HIGHEST = {
-    "wd_paper": math.sqrt(2.0), "entropy_kept": math.inf, "kl_floor": math.inf,
-    "brier_excess": 2.0, "rps_excess": math.inf,
+    "wd_paper": math.sqrt(2.0), "entropy_kept": math.inf, "kl": math.inf,
+    "kl_floor": math.inf, "brier_excess": 2.0, "rps_excess": math.inf,
 }  # fmt: skip
 """What metrics are at most, those that are not between 0 and 1. ``entropy_gap`` has any sign."""
 
