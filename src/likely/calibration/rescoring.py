@@ -89,11 +89,7 @@ def agreement(
         InputError: ``n`` below 1, or no items.
         NumericalError: As `score_items`.
     """
-    if n < 1 or not items:
-        raise InputError(f"at least 1 item is scored again, got n={n!r} of {len(items)} items")
-    rng = generator(seed, "calibration", "rescoring")
-    chosen = sorted(rng.choice(len(items), size=min(n, len(items)), replace=False).tolist())
-    drawn = [items[i] for i in chosen]
+    drawn = draw_items(items, n, rng=generator(seed, "calibration", "rescoring"))
     ours, theirs = (
         score_items(
             either, drawn, level=level, word_end=word_end, chat=chat, wrapper=wrapper,
@@ -114,6 +110,18 @@ def agreement(
         ),
         cost=ours.cost + theirs.cost,
     )
+
+
+def draw_items(items: Sequence[Item], n: int, *, rng: np.random.Generator) -> list[Item]:
+    """Return some items in their order, drawn without replacement; all if there are fewer.
+
+    Raises:
+        InputError: ``n`` below 1, or no items.
+    """
+    if n < 1 or not items:
+        raise InputError(f"at least 1 item is scored again, got n={n!r} of {len(items)} items")
+    chosen = rng.choice(len(items), size=min(n, len(items)), replace=False)
+    return [items[i] for i in sorted(chosen.tolist())]
 
 
 def _is_known(scored: Scored) -> Bool[np.ndarray, "N"]:
