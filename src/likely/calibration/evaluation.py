@@ -310,7 +310,7 @@ def evaluate(
     asked = targets(items)
     return Evaluation(
         model=model.info.name, items=items, targets=asked, scored=scored,
-        metrics=_metrics(asked, scored), aggregation=aggregation, n_resamples=n_resamples,
+        metrics=item_metrics(asked, scored), aggregation=aggregation, n_resamples=n_resamples,
         level=confidence, seed=seed,
     )  # fmt: skip
 
@@ -376,6 +376,22 @@ def estimate_lines(
     )
 
 
+def item_metrics(asked: Targets, scored: Scored) -> dict[str, Float[np.ndarray, "N"]]:
+    """Return the metrics of each item; where some are known only in part, between which ends too.
+
+    Args:
+        asked: Of the items.
+        scored: What a model gave them.
+
+    Raises:
+        NumericalError: As `measure`.
+    """
+    metrics = measure(asked, scored.masses)
+    if scored.masses.is_exact.all():
+        return metrics
+    return metrics | partial_metrics(asked, scored.rows())
+
+
 def records(frame: "pd.DataFrame") -> list[dict[str, object]]:
     """Return the rows of a table for strict JSON: what is not defined is null."""
     return [
@@ -409,11 +425,3 @@ def _within_range(metric: str, estimate: Estimate | None) -> Estimate | None:
 def _members(frame: "pd.DataFrame", family: str, scale: str) -> Bool[np.ndarray, "N"]:
     own = (frame["family"] == family).to_numpy(dtype=bool)
     return own & (frame["scale"] == scale).to_numpy(dtype=bool) if scale else own
-
-
-def _metrics(asked: Targets, scored: Scored) -> dict[str, Float[np.ndarray, "N"]]:
-    """Return the metrics, and where some items are known only in part, between which ends."""
-    metrics = measure(asked, scored.masses)
-    if scored.masses.is_exact.all():
-        return metrics
-    return metrics | partial_metrics(asked, scored.rows())
