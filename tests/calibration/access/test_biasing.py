@@ -8,10 +8,9 @@ from hidden_colours import BLUE, GOLD, RED, colours, item, spelled, truth
 from loopback import Loopback
 
 import likely
+from likely.calibration.access import biasing
 from likely.calibration.access.biasing import BiasedLists, BiasedRows, biased_masses, check_bias
-from likely.calibration.access.routes import biasing
-from likely.calibration.access.spellings import Spelled, spell, texts_of
-from likely.calibration.data_sets.items import Option
+from likely.calibration.access.spellings import Spelled, spell
 from likely.core.model import TopTokens
 from likely.errors import CapabilityError, InputError
 
@@ -203,9 +202,6 @@ def test_nothing_to_bias_is_refused():
 
 
 def test_surfaces_follow_the_level():
-    option = Option(label="red", words=("red", "ruby"))
-    assert texts_of(option, " ", level="exact") == (" red", " ruby")
-    assert texts_of(option, "", level="paper")[:4] == RED
     model = colours()
     one = spell(model, item("red", "blue"), level="exact")
     assert [[model.tokenizer.decode(ids) for ids in own] for own in one.options] == [
