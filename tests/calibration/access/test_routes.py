@@ -10,6 +10,7 @@ from hidden_colours import item as two_colours
 from loopback import Loopback
 
 import likely
+from likely.calibration.access import routes as access
 from likely.calibration.access.biasing import BiasedRows, biased_masses
 from likely.calibration.access.routes import (
     best_route,
@@ -18,7 +19,6 @@ from likely.calibration.access.routes import (
     repeat_spread,
     routes,
 )
-from likely.calibration.access.routes import routes as access
 from likely.calibration.access.spellings import spell
 from likely.core.model import Capability, TopTokens
 from likely.errors import CapabilityError, InputError
