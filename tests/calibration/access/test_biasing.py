@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from hidden_colours import BLUE, GOLD, RED, colours, item, spelled, truth
-from loopback import Loopback
 
 import likely
 from likely.calibration.access import biasing
@@ -13,6 +12,8 @@ from likely.calibration.access.biasing import BiasedLists, BiasedRows, biased_ma
 from likely.calibration.access.spellings import Spelled, spell
 from likely.core.model import TopTokens
 from likely.errors import CapabilityError, InputError
+
+PROBE = "The draw is red"
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 13])
@@ -121,29 +122,6 @@ def test_lists_by_text_bound_what_may_hide_behind_a_short_text():
 
 
 LAW = {"yes": 0.6, "x": 0.3, "no": 0.01, "é": 0.09}
-
-
-@pytest.fixture(scope="module")
-def loopback():
-    server = Loopback()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def connect(loopback):
-    models = []
-
-    def load(**options):
-        model = likely.load(
-            f"server:{loopback.url}#org/name:q4", probe="The draw is red", timeout=5.0, **options
-        )
-        models.append(model)
-        return model
-
-    yield load
-    for model in models:
-        model.close()
 
 
 @pytest.mark.parametrize("dialect", ["vllm", "openai", "llama.cpp"])
