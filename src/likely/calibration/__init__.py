@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from likely.calibration.analyses.units import sampling_units as sampling_units
     from likely.calibration.analyses.variance import VarianceTable as VarianceTable
     from likely.calibration.analyses.variance import variance_table as variance_table
+    from likely.calibration.analysis import FamilyAnalysis as FamilyAnalysis
+    from likely.calibration.analysis import analyse as analyse
     from likely.calibration.assigners import BEHAVIOURS as BEHAVIOURS
     from likely.calibration.assigners import Rules as Rules
     from likely.calibration.baselines import BASELINES as BASELINES
@@ -69,9 +71,11 @@ if TYPE_CHECKING:
     from likely.calibration.behaviours import plane as plane
     from likely.calibration.chats import CHATS as CHATS
     from likely.calibration.chats import WRAPPERS as WRAPPERS
+    from likely.calibration.comparison import compare_models as compare_models
     from likely.calibration.data_sets.family import FAMILIES as FAMILIES
     from likely.calibration.data_sets.family import Family as Family
     from likely.calibration.data_sets.family import build as build
+    from likely.calibration.data_sets.family import build_all as build_all
     from likely.calibration.data_sets.files import items_sha256 as items_sha256
     from likely.calibration.data_sets.files import iter_items as iter_items
     from likely.calibration.data_sets.files import read_items as read_items
@@ -88,6 +92,16 @@ if TYPE_CHECKING:
     from likely.calibration.probability_text import parse_probability as parse_probability
     from likely.calibration.regression import CalibrationRegression as CalibrationRegression
     from likely.calibration.regression import calibration_regression as calibration_regression
+    from likely.calibration.remedies.comparison import RemedyReport as RemedyReport
+    from likely.calibration.remedies.comparison import compare_remedies as compare_remedies
+    from likely.calibration.remedies.comparison import try_remedies as try_remedies
+    from likely.calibration.remedies.evidence import Evidence as Evidence
+    from likely.calibration.remedies.evidence import evidence_of as evidence_of
+    from likely.calibration.remedies.extras import gather_evidence as gather_evidence
+    from likely.calibration.remedies.remedy import REMEDIES as REMEDIES
+    from likely.calibration.remedies.remedy import Remedy as Remedy
+    from likely.calibration.remedies.temperature import temperature_curve as temperature_curve
+    from likely.calibration.remedies.tempering import tempered_masses as tempered_masses
     from likely.calibration.rescoring import Agreement as Agreement
     from likely.calibration.rescoring import agreement as agreement
     from likely.calibration.scored import Scored as Scored
@@ -149,15 +163,23 @@ __getattr__, __dir__, __all__ = lazy_names(
         ),
         "behaviours": ("Behaviour", "Plane", "classify", "classify_cells", "plane"),
         "chats": ("CHATS", "WRAPPERS"),
-        "data_sets.family": ("FAMILIES", "Family", "build"),
+        "data_sets.family": ("FAMILIES", "Family", "build", "build_all"),
         "data_sets.files": ("items_sha256", "iter_items", "read_items", "write_items"),
         "data_sets.items": ("Item", "Option"),
         "data_sets.lint_record": ("Lint",),
         "data_sets.linting": ("lint",),
+        "analysis": ("FamilyAnalysis", "analyse"),
+        "comparison": ("compare_models",),
         "evaluation": ("Evaluation", "evaluate"),
         "metrics": ("METRICS", "measure", "shares"),
         "probability_text": ("parse_probability",),
         "regression": ("CalibrationRegression", "calibration_regression"),
+        "remedies.comparison": ("RemedyReport", "compare_remedies", "try_remedies"),
+        "remedies.evidence": ("Evidence", "evidence_of"),
+        "remedies.extras": ("gather_evidence",),
+        "remedies.remedy": ("REMEDIES", "Remedy"),
+        "remedies.temperature": ("temperature_curve",),
+        "remedies.tempering": ("tempered_masses",),
         "rescoring": ("Agreement", "agreement"),
         "scored": ("Scored", "ScoredBatch"),
         "scoring": ("iter_scored", "score_items"),

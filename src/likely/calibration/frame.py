@@ -45,9 +45,10 @@ def tidy_frame(
     is_pair = targets.n_options == 2
     pi = shares(masses)
     mass = np.exp(masses.log_mass)
-    columns: dict[str, object] = {"model": model, **_design(items)}
+    rows = [_row(item) for item in items]  # one pass: items may be made as they are read
+    columns: dict[str, object] = {"model": model}
+    columns |= {name: [row[k] for row in rows] for k, name in enumerate(_ROW)}
     columns["n_options"] = targets.n_options
-    columns |= _numbers(items)
     for name, values, shift in (
         ("p1", targets.ideal, 0), ("m1", mass, 0), ("m2", mass, 1), ("pi1", pi, 0),
     ):  # fmt: skip
@@ -67,15 +68,19 @@ def option_frame(
     import pandas as pd
 
     item_of = targets.item_of
-    design = {name: np.array([getattr(i, name) for i in items]) for name in ("id", "family")}
+    facts = [
+        (item.id, item.family, item.template_id, tuple(option.label for option in item.options))
+        for item in items
+    ]
+    names, families, templates, labels = zip(*facts, strict=True)
     return pd.DataFrame(
         {
             "model": model,
-            "id": design["id"][item_of],
-            "family": design["family"][item_of],
-            "template": np.array([item.template_id for item in items])[item_of],
+            "id": np.array(names, dtype=object)[item_of],
+            "family": np.array(families, dtype=object)[item_of],
+            "template": np.array(templates, dtype=object)[item_of],
             "position": np.arange(len(item_of)) - targets.offsets[:-1][item_of],
-            "label": [option.label for item in items for option in item.options],
+            "label": [label for own in labels for label in own],
             "value": targets.values,
             "ideal": targets.ideal,
             "mass": np.exp(masses.log_mass),
@@ -84,39 +89,22 @@ def option_frame(
     )
 
 
-def _design(items: Sequence[Item]) -> dict[str, object]:
-    return {
-        "id": [item.id for item in items],
-        "family": [item.family for item in items],
-        "template": [item.template_id for item in items],
-        "lang": [item.lang for item in items],
-        "scale": [item.scale for item in items],
-        "notation": [item.notation for item in items],
-        "order": [item.order for item in items],
-        "higher": [item.higher for item in items],
-        "number_pair": [item.number_pair_id for item in items],
-        "option_pair": [item.option_pair_id for item in items],
-        "option_set": [item.option_set_id for item in items],
-        "link": [str(item.meta.get("link", "")) for item in items],
-        "variant": [str(item.meta.get("variant", "")) for item in items],
-        "weight": [float(item.weight) for item in items],
-    }
+_ROW = (
+    "id", "family", "template", "lang", "scale", "notation", "order", "higher", "number_pair",
+    "option_pair", "option_set", "link", "variant", "weight", "n1", "n2", "label1", "label2",
+)  # fmt: skip
 
 
-def _numbers(items: Sequence[Item]) -> dict[str, object]:
-    pairs = [
-        (float(item.numbers[0]), float(item.numbers[1]))
-        if len(item.options) == len(item.numbers) == 2
-        else (float("nan"), float("nan"))
-        for item in items
-    ]
-    labels = [
-        (item.options[0].label, item.options[1].label) if len(item.options) == 2 else (None, None)
-        for item in items
-    ]
-    return {
-        "n1": [pair[0] for pair in pairs],
-        "n2": [pair[1] for pair in pairs],
-        "label1": [pair[0] for pair in labels],
-        "label2": [pair[1] for pair in labels],
-    }
+def _row(item: Item) -> tuple[str | float | None, ...]:
+    """Return the design of an item, as `_ROW` names it."""
+    is_pair = len(item.options) == 2
+    numbers = (float("nan"), float("nan"))
+    if is_pair and len(item.numbers) == 2:
+        numbers = (float(item.numbers[0]), float(item.numbers[1]))
+    labels = (item.options[0].label, item.options[1].label) if is_pair else (None, None)
+    return (
+        item.id, item.family, item.template_id, item.lang, item.scale, item.notation, item.order,
+        item.higher, item.number_pair_id, item.option_pair_id, item.option_set_id,
+        str(item.meta.get("link", "")), str(item.meta.get("variant", "")), float(item.weight),
+        *numbers, *labels,
+    )  # fmt: skip

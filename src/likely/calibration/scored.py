@@ -1,7 +1,7 @@
 """What scoring returns: masses of options with their spellings, in batches and as a whole. Nats."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
@@ -94,6 +94,31 @@ class Scored:
 
     def __len__(self) -> int:
         return len(self.flags)
+
+    def take(self, places: Int[np.ndarray, "n"]) -> "Scored":
+        """Return what is known of some items, in the order of ``places``; the cost stays whole."""
+        n_options = np.diff(self.masses.offsets)[places]
+        offsets = np.concatenate([[0], np.cumsum(n_options)])
+        starts = self.masses.offsets[:-1][places]
+        index = np.repeat(starts - offsets[:-1], n_options) + np.arange(offsets[-1])
+        return replace(
+            self,
+            masses=Masses(
+                offsets=offsets,
+                log_mass=self.masses.log_mass[index],
+                log_mass_low=self.masses.log_mass_low[index],
+            ),
+            log_other=self.log_other[places],
+            shares=self.shares[places],
+            n_surfaces=self.n_surfaces[places],
+            has_word_ends=self.has_word_ends[places],
+            flags=tuple(self.flags[i] for i in places),
+            partial={
+                new: self.partial[old]
+                for new, old in enumerate(places.tolist())
+                if old in self.partial
+            },
+        )
 
     def rows(self) -> tuple[PartialRow, ...]:
         """Return what is known of each item, for metrics between two ends.

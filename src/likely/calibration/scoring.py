@@ -132,6 +132,29 @@ def iter_scored(
                 forecast.settle(len(part))
 
 
+def plan_items(
+    model: LanguageModel, items: Sequence[Item], policy: Policy
+) -> tuple[AnswerPlan, list[Context]]:
+    """Return what scoring asks of a model, and the context of each item as it is put to it.
+
+    Raises:
+        InputError: An item cannot be used.
+        CapabilityError: No chat template, or word ends on a model without whole rows.
+    """
+    contexts: list[Context] = []
+    declared: list[dict[str, Forms]] = []
+    for item in items:
+        context, lead = prompt(model, item, chat=policy.chat, wrapper=policy.wrapper)
+        forms = {o.label: option_surfaces(o, lead, policy.level) for o in item.options}
+        if len(forms) < len(item.options):
+            labels = [option.label for option in item.options]
+            raise InputError(f"the options have distinct labels, got {labels}")
+        contexts.append(context)
+        declared.append(forms)
+    plan = plan_answers(model, contexts, declared, word_end=policy.word_end, bos=policy.bos)
+    return plan, contexts
+
+
 def _context_first(placed: tuple[int, Item]) -> tuple[str, int]:
     place, item = placed
     return item.context, place
@@ -181,10 +204,7 @@ class _Scorer:
         return f"items {items[0].id!r} to {items[-1].id!r} together: {error}"
 
     def _score(self, items: Sequence[Item], places: Sequence[int]) -> ScoredBatch:
-        contexts, declared = self._prompts(items)
-        plan = plan_answers(
-            self.model, contexts, declared, word_end=self.policy.word_end, bos=self.policy.bos
-        )
+        plan, contexts = plan_items(self.model, items, self.policy)
         read, lists, cost = self._ask(plan)
         self._check_not_constant(read)
         return ScoredBatch(
@@ -225,22 +245,6 @@ class _Scorer:
         lists = {i: tops[i].top for i in bounded if i in tops}
         known = {i: top for i, top in lists.items() if top is not None}
         return read, known, answered.cost + more.cost
-
-    def _prompts(self, items: Sequence[Item]) -> tuple[list[Context], list[dict[str, Forms]]]:
-        """Return the context of each item, and the spellings of its options by label."""
-        contexts: list[Context] = []
-        declared: list[dict[str, Forms]] = []
-        for item in items:
-            context, lead = prompt(
-                self.model, item, chat=self.policy.chat, wrapper=self.policy.wrapper
-            )
-            forms = {o.label: option_surfaces(o, lead, self.policy.level) for o in item.options}
-            if len(forms) < len(item.options):
-                labels = [option.label for option in item.options]
-                raise InputError(f"the options have distinct labels, got {labels}")
-            contexts.append(context)
-            declared.append(forms)
-        return contexts, declared
 
     def _tops(self, plan: AnswerPlan, places: Sequence[int]) -> list[Request]:
         """Return requests for the likeliest tokens after contexts, of a model that lists them."""

@@ -47,6 +47,10 @@ COMMANDS: Mapping[str, Command] = {
         target="likely.cli.probct:probct",
         help="Run ProbCT, seven families of tests of whether a model's beliefs hang together.",
     ),
+    "calibrate": Command(
+        target="likely.cli.calibrate:calibrate",
+        help="Ask whether a model's probabilities follow the numbers in the context.",
+    ),
     "self-check": Command(
         target="likely.cli.self_check:self_check",
         help="Measure how far a model's numbers move where they must not.",

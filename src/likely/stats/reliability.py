@@ -40,6 +40,20 @@ class Reliability:
     ece: float
     mce: float
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields as a mapping for strict JSON; the means of an empty bin are null."""
+        means = {"mean_forecast": self.mean_forecast, "mean_outcome": self.mean_outcome}
+        return {
+            "edges": self.edges,
+            "counts": self.counts,
+            **{
+                name: [None if np.isnan(x) else x for x in values.tolist()]
+                for name, values in means.items()
+            },
+            "ece": self.ece,
+            "mce": self.mce,
+        }
+
     def to_frame(self) -> "pd.DataFrame":
         """Return a row a bin: low, high, n, mean_forecast, mean_outcome, gap."""
         import pandas as pd

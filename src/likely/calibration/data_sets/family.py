@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal, overload
 
 from likely.calibration.data_sets.items import Item
@@ -74,6 +75,68 @@ class Items(Sequence[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         return map(self.family.render, self.specs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined(Sequence[Item]):
+    """Several data sets end to end, still made as they are asked for.
+
+    Attributes:
+        parts: The data sets.
+    """
+
+    parts: tuple[Items, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Joined": ...
+    def __getitem__(self, index: int | slice) -> "Item | Joined":
+        """Return an item, or what a slice with step 1 leaves of each part."""
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                raise InputError(f"joined data sets are sliced without steps, got {step}")
+            kept = []
+            for part in self.parts:
+                kept.append(part[max(start, 0) : max(stop, 0)])
+                start, stop = start - len(part), stop - len(part)
+            return Joined(parts=tuple(kept))
+        place = index + len(self) if index < 0 else index
+        for part in self.parts:
+            if 0 <= place < len(part):
+                return part[place]
+            place -= len(part)
+        raise IndexError(index)
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.parts)
+
+    def __iter__(self) -> Iterator[Item]:
+        return chain.from_iterable(self.parts)
+
+
+def build_all(
+    names: Sequence[str], *, preset: str = "lite", seed: int = 0, design: str | None = None
+) -> Joined:
+    """Return several data sets end to end; see `build`.
+
+    Args:
+        names: Of `FAMILIES`.
+        preset: As there.
+        seed: As there.
+        design: As there, which every family must have.
+
+    Raises:
+        UnknownNameError: As there.
+        InputError: As there.
+
+    >>> len(build_all(["colors", "distributions"], preset="smoke"))
+    160
+    """
+    return Joined(
+        parts=tuple(build(name, preset=preset, seed=seed, design=design) for name in names)
+    )
 
 
 def build(name: str, *, preset: str = "lite", seed: int = 0, design: str | None = None) -> Items:

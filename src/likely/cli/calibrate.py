@@ -1,0 +1,275 @@
+"""``likely calibrate``: do a model's probabilities follow the numbers in the context?"""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from likely.cli.deliver import (
+    Result,
+    deliver,
+    document,
+    load_model,
+    model_part,
+    note,
+    out_path,
+)
+from likely.cli.flags import ModelChoice, Output
+from likely.cli.logic import split_names
+from likely.cli.progress import TokenMeter
+from likely.core.model import LanguageModel
+from likely.errors import InputError
+from likely.runs.paths import open_score_cache
+from likely.runs.store import ROW_SUFFIXES, Columns, check_writable, read_rows, write_rows
+
+if TYPE_CHECKING:
+    from likely.calibration.analyses.frequencies import NumberCounts
+    from likely.calibration.comparison import Difference
+    from likely.calibration.data_sets.items import Item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """Which items are put to the model."""
+
+    preset: Annotated[
+        Literal["smoke", "lite", "full"],
+        typer.Option("--preset", help="smoke 320 items, lite 9,320, full 203,400 (paper scale)."),
+    ] = "lite"
+    families: Annotated[
+        str,
+        typer.Option(
+            "--families",
+            metavar="NAMES",
+            help="With commas: colors,coin_bias; paper is the three of the paper; or all.",
+        ),
+    ] = "paper"
+    design: Annotated[
+        Literal["balanced", "ties", "grid"],
+        typer.Option(
+            "--design", help="ties: equal numbers alone; grid: every pair of 1 to 10, colors only."
+        ),
+    ] = "balanced"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How items are put to the model, and what counts as an answer."""
+
+    chat: Annotated[
+        Literal["none", "answer", "prefill"],
+        typer.Option(
+            "--chat",
+            help="answer: the text is the user's turn; prefill: it opens the assistant's turn.",
+        ),
+    ] = "none"
+    wrapper: Annotated[
+        str | None,
+        typer.Option(
+            "--wrapper",
+            metavar="NAME",
+            help="Instruction to a chat model: finish, last_word, missing, in_proportion.",
+        ),
+    ] = None
+    level: Annotated[
+        Literal["exact", "paper", "wide"],
+        typer.Option("--level", help="Which spellings of an option are added up."),
+    ] = "paper"
+    word_end: Annotated[
+        Literal["auto", "always", "never"],
+        typer.Option("--word-end", help="Whether an option counts only as far as its word ends."),
+    ] = "auto"
+    bos: Annotated[
+        Literal["auto", "always", "never"],
+        typer.Option("--bos", help="Beginning-of-sequence token; auto as the tokenizer has it."),
+    ] = "auto"
+    cache: Annotated[
+        bool,
+        typer.Option(
+            "--cache/--no-cache",
+            help="Keep scores as they come: a run that is broken off goes on from there.",
+        ),
+    ] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """What is made of the scores, and what else is written."""
+
+    resamples: Annotated[
+        int,
+        typer.Option(
+            "--resamples", metavar="N", min=100, help="Of the bootstrap over templates and pairs."
+        ),
+    ] = 2000
+    remedies: Annotated[
+        bool,
+        typer.Option(
+            "--remedies", help="Also try temperature, priors, order averaging, ...: before, after."
+        ),
+    ] = False
+    counts: Annotated[
+        Path | None,
+        typer.Option(
+            "--counts",
+            metavar="FILE.csv",
+            help="How often numbers occur in a text (columns number, count), for --help frequency.",
+        ),
+    ] = None
+    compare: Annotated[
+        Path | None,
+        typer.Option(
+            "--compare",
+            metavar="ROWS",
+            help="Compare with another model: the rows that its run wrote with --items.",
+        ),
+    ] = None
+    items: Annotated[
+        Path | None,
+        typer.Option(
+            "--items", metavar="FILE", help="Write a row an item here, .parquet or .jsonl."
+        ),
+    ] = None
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            "--figures", metavar="FOLDER", help="Draw the figures here, each with its data."
+        ),
+    ] = None
+    lint: Annotated[
+        bool,
+        typer.Option("--lint", help="Only check the items against the model's tokenizer."),
+    ] = False
+
+
+def calibrate(
+    questions: Questions, asking: Asking, judging: Judging, model: ModelChoice, output: Output
+) -> None:
+    """Ask whether a model's probabilities follow the numbers in the context.
+
+    "A jar holds 98 blue beads and 99 red beads": a calibrated model gives red 99/197. Each metric
+    has a 95 % interval over templates, options and numbers, and stands beside what simple rules
+    score on the same items. Scores are kept as they come, so that a long run can be broken off.
+    """
+    path = out_path(output, name=f"calibrate {model.model}", suffixes=(".json",))
+    names = _families(questions)
+    _check_outputs(judging)
+    counts = _counts(judging.counts)
+    theirs = None if judging.compare is None else _read(judging.compare)
+    design = None if questions.design == "balanced" else questions.design
+    from likely.calibration.analysis import analyse
+    from likely.calibration.comparison import compare_models
+    from likely.calibration.data_sets.family import build_all
+    from likely.calibration.evaluation import evaluate
+    from likely.calibration.rows import COLUMNS, frames_of, to_rows
+    from likely.cli.calibration_remedies import remedy_lines, remedy_reports
+    from likely.cli.calibration_tables import screen_lines
+
+    items = build_all(names, preset=questions.preset, seed=output.seed, design=design)
+    loaded = load_model(model, output)
+    if judging.lint:
+        _lint(loaded, items, output, path)
+        return
+    with (
+        open_score_cache() if asking.cache else nullcontext() as cache,
+        TokenMeter("calibration", quiet=output.quiet) as meter,
+    ):
+        found = evaluate(
+            loaded, items, level=asking.level, word_end=asking.word_end, chat=asking.chat,
+            wrapper=asking.wrapper, bos=asking.bos, cache=cache, meter=meter,
+            n_resamples=judging.resamples, seed=output.seed,
+        )  # fmt: skip
+        analyses = analyse(
+            found.frame, counts=counts, n_resamples=judging.resamples, seed=output.seed
+        )
+        named = [one.family for one in analyses] if judging.remedies else []
+        reports = remedy_reports(loaded, found, named, cache=cache, meter=meter)
+    differences: Sequence[Difference] = ()
+    if theirs is not None:
+        differences = compare_models(
+            found.frame, frames_of(theirs)[0], n_resamples=judging.resamples, seed=output.seed
+        )
+    parts: dict[str, object] = {
+        "model": model_part(loaded),
+        "items": {"families": names, "preset": questions.preset, "design": questions.design},
+        "evaluation": found.to_dict(),
+        "analyses": [one.to_dict() for one in analyses],
+        "differences": [one.to_dict() for one in differences],
+        "remedies": {
+            family: {"skipped": report} if isinstance(report, str) else report.to_dict()
+            for family, report in reports.items()
+        },
+    }
+    lines = screen_lines(
+        loaded, found, analyses, differences, preset=questions.preset,
+        other=None if theirs is None else str(theirs[0]["model"]),
+    )  # fmt: skip
+    if reports:
+        lines[-1:-1] = [*remedy_lines(found, reports), ""]  # above the cost
+    if judging.items is not None:
+        write_rows(judging.items, to_rows(found), cast(Columns, COLUMNS))
+        note(f"wrote {judging.items}", output)
+    deliver(Result(document=document("calibrate", output, **parts), lines=lines), output, path)
+
+
+def _families(questions: Questions) -> list[str]:
+    """Return the families that are asked for, checked before the model is loaded.
+
+    Raises:
+        UnknownNameError: No such family.
+        InputError: A family does not have the design.
+    """
+    from likely.calibration.data_sets.family import FAMILIES, PAPER
+
+    names = split_names(questions.families)
+    if not names:
+        raise typer.BadParameter("give at least one name", param_hint="--families")
+    if names == ["paper"]:
+        names = list(PAPER)
+    elif names == ["all"]:
+        names = list(FAMILIES.names())
+    for name in names:
+        designs = FAMILIES.load(name).designs
+        if questions.design != "balanced" and questions.design not in designs:
+            raise InputError(
+                f"the family {name!r} has no design {questions.design!r}, it has {list(designs)}; "
+                "name other families (--families)"
+            )
+    return names
+
+
+def _check_outputs(judging: Judging) -> None:
+    if judging.items is not None:
+        check_writable(judging.items, suffixes=ROW_SUFFIXES)
+    if judging.figures is not None and judging.figures.exists() and not judging.figures.is_dir():
+        raise InputError(f"figures go to a folder, {str(judging.figures)!r} is a file")
+
+
+def _counts(path: Path | None) -> "NumberCounts | None":
+    if path is None:
+        return None
+    from likely.calibration.analyses.frequencies import read_counts
+
+    return read_counts(path, kind="approx")
+
+
+def _read(path: Path) -> list[dict[str, object]]:
+    from likely.calibration.rows import COLUMNS
+
+    rows = read_rows(path, cast(Columns, COLUMNS))
+    if not rows:
+        raise InputError(f"{str(path)!r} has no rows; make it with: likely calibrate --items FILE")
+    return rows
+
+
+def _lint(model: LanguageModel, items: "Sequence[Item]", output: Output, path: Path | None) -> None:
+    from likely.calibration.data_sets.linting import lint
+
+    found = lint(model, items)
+    parts: dict[str, object] = {"model": model_part(model), "lint": found.to_dict()}
+    lines = found.summary().splitlines()
+    deliver(Result(document=document("calibrate", output, **parts), lines=lines), output, path)
+    found.check()
