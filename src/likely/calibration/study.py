@@ -25,7 +25,7 @@ StudyConfig: TypeAlias = Policy
 
 _TEXTS = ("family", "scale", "template", "option_set", "number_pair")
 _NUMBERS = (
-    "weight", "is_gated", "entropy_ideal", "entropy_model",
+    "n_options", "weight", "is_gated", "entropy_ideal", "entropy_model",
     *(name for name in ESTIMATED if name not in ("is_gated", "entropy_kept", "wd01_gated",
                                                  "entropy_gap_gated")),
 )  # fmt: skip
