@@ -209,8 +209,8 @@ def _order(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
         rows.append(
             [
                 one.family,
-                "" if one.plane is None else show(one.plane.a),
-                "" if one.plane is None else show(one.plane.b),
+                "" if one.plane_any_mass is None else show(one.plane_any_mass.a),
+                "" if one.plane_any_mass is None else show(one.plane_any_mass.b),
                 "" if line is None else show(line.beta.value),
                 "" if line is None else span(line.beta, sign=True),
                 "" if line is None else show(line.alpha.value, sign=True),
@@ -226,8 +226,8 @@ def _order(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
         *table(columns, rows),
         *folded(
             "a and b: how often the first option is picked where it is likelier, and where it is "
-            "not; (1, 0) follows the numbers, (1, 1) and (0, 0) the order, (.5, .5) is a coin. "
-            "slope and position: log-odds of the model against the ideal, 1 and 0 if calibrated. "
+            "not, whatever their mass; (1, 0) follows the numbers, (1, 1) and (0, 0) the order, "
+            "(.5, .5) is a coin. slope and position: log-odds of the model against the ideal, 1 and 0 if calibrated. "
             "order: what an option gains by being mentioned first."
         ),
     ]
