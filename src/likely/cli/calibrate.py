@@ -116,7 +116,8 @@ class Judging:
         typer.Option(
             "--counts",
             metavar="FILE.csv",
-            help="How often numbers occur in a text (columns number, count), for --help frequency.",
+            help="How often numbers occur in a text, for the frequency analysis: columns number and "
+            "count. By default 1/n, which is no count.",
         ),
     ] = None
     compare: Annotated[
