@@ -197,3 +197,12 @@ def test_the_other_messages_on_the_page_are_those_that_come():
         assert f"`{message}`" in HOWTO
         with pytest.raises(InputError, match=message):
             attempt()
+
+
+@pytest.mark.real
+def test_the_example_of_answers_for_each_context_runs():
+    page = (DOCS / "scoring.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {"likely": likely, "model": likely.load("smollm2")}
+    for text in [text for language, _, text in blocks(page) if language == "python"]:
+        run(text, names)
+    assert [item.has_word_ends for item in names["scores"]] == [False, False]

@@ -50,7 +50,8 @@ class Questions:
     design: Annotated[
         Literal["balanced", "ties", "grid"],
         typer.Option(
-            "--design", help="ties: equal numbers alone; grid: every pair of 1 to 10, colors only."
+            "--design",
+            help="ties: equal numbers alone; grid: every pair of 1 to 10; of colors, wordproblems.",
         ),
     ] = "balanced"
 
