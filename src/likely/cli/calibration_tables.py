@@ -227,8 +227,8 @@ def _order(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
         *folded(
             "a and b: how often the first option is picked where it is likelier, and where it is "
             "not, whatever their mass; (1, 0) follows the numbers, (1, 1) and (0, 0) the order, "
-            "(.5, .5) is a coin. slope and position: log-odds of the model against the ideal, 1 and 0 if calibrated. "
-            "order: what an option gains by being mentioned first."
+            "(.5, .5) is a coin. slope and position: log-odds of the model against the ideal, 1 "
+            "and 0 if calibrated. order: what an option gains by being mentioned first."
         ),
     ]
 
