@@ -117,7 +117,7 @@ class Judging:
         typer.Option(
             "--counts",
             metavar="FILE.csv",
-            help="How often numbers occur in a text, for the frequency analysis: columns number and "
+            help="How often numbers occur in a text, for the frequency analysis: columns number, "
             "count. By default 1/n, which is no count.",
         ),
     ] = None
