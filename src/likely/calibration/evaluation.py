@@ -60,7 +60,8 @@ _HIGHEST = {
     "wd_paper": math.sqrt(2.0), "entropy_kept": math.inf, "kl_floor": math.inf,
     "brier_excess": 2.0, "rps_excess": math.inf,
 }  # fmt: skip
-"""What metrics are at most, those that are not between 0 and 1. ``entropy_gap`` has any sign."""
+"""What metrics are at most, those that are not between 0 and 1. The mean of ``entropy_gap`` lies
+between that of -H(P) and that of log2 n - H(P), over the same items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,7 +341,7 @@ def estimate_lines(
             family=family,
             scale=scale,
             metric=metric,
-            estimate=_within_range(metric, next(found)) if is_usable[k] else None,
+            estimate=_cut(next(found), *_range(metric, own)) if is_usable[k] else None,
             n_items=len(own),
             n_undefined=int(undefined[k]),
             n_infinite=int(infinite[k]),
@@ -367,11 +368,24 @@ def _values(frame: "pd.DataFrame", metric: str) -> Float[np.ndarray, "N"]:
     return values
 
 
-def _within_range(metric: str, estimate: Estimate | None) -> Estimate | None:
-    if estimate is None or metric.startswith("entropy_gap"):
-        return estimate
-    highest = _HIGHEST.get(metric, 1.0)
-    return replace(estimate, low=max(estimate.low, 0.0), high=min(estimate.high, highest))
+def _range(metric: str, frame: "pd.DataFrame") -> tuple[float, float]:
+    """Return what the mean of a metric over these items is at least and at most."""
+    if not metric.startswith("entropy_gap"):
+        return 0.0, _HIGHEST.get(metric, 1.0)
+    defined = frame[~np.isnan(_values(frame, metric))]
+    if not len(defined):
+        return -math.inf, math.inf
+    ideal = defined["entropy_ideal"].to_numpy(dtype=np.float64)
+    largest = np.log2(defined["n_options"].to_numpy(dtype=np.float64))
+    return -float(np.mean(ideal)), float(np.mean(largest - ideal))
+
+
+def _cut(estimate: Estimate | None, lowest: float, highest: float) -> Estimate | None:
+    if estimate is None:
+        return None
+    # A mean that is at an end may lie beyond it by rounding; the interval still holds it.
+    low = min(max(estimate.low, lowest), estimate.value)
+    return replace(estimate, low=low, high=max(min(estimate.high, highest), estimate.value))
 
 
 def _members(frame: "pd.DataFrame", family: str, scale: str) -> Bool[np.ndarray, "N"]:

@@ -38,16 +38,30 @@ def sampling_units(frame: pd.DataFrame) -> dict[str, Int[np.ndarray, " N"]]:
     """Return the random factors of items: what another study would draw anew.
 
     Templates and sets of options count within their family, pairs of numbers within their scale;
-    families, scales, notations and orders are fixed.
+    families, scales, notations and orders are fixed. Where the numbers or the template name the
+    options, as with ranges of integers, an option set is not drawn besides: drawing the same units
+    twice would make an interval wider by the square root of 3.
 
     Args:
         frame: Columns ``family, template, option_set, scale, number_pair``.
 
     Returns:
-        ``template``, ``option_set`` and ``number_pair``: the level of each item.
+        ``template``, ``option_set`` and ``number_pair``: the level of each item. There is no
+        ``option_set`` if it parts the items just as one of the others does.
     """
     within = {"template": "family", "option_set": "family", "number_pair": "scale"}
-    return {name: codes(frame, [home, name]) for name, home in within.items()}
+    found = {name: codes(frame, [home, name]) for name, home in within.items()}
+    options = found["option_set"]
+    if any(_is_same(options, found[name]) for name in ("template", "number_pair")):
+        del found["option_set"]
+    return found
+
+
+def _is_same(one: Int[np.ndarray, " N"], other: Int[np.ndarray, " N"]) -> bool:
+    """Return whether two factors part the items alike, into more than one part."""
+    n_parts = len(np.unique(one))
+    both = np.unique(np.stack([one, other], axis=1), axis=0)
+    return n_parts == len(np.unique(other)) == len(both) > 1
 
 
 def codes(frame: pd.DataFrame, columns: Sequence[str]) -> Int[np.ndarray, " N"]:
