@@ -50,7 +50,8 @@ class Questions:
     design: Annotated[
         Literal["balanced", "ties", "grid"],
         typer.Option(
-            "--design", help="ties: equal numbers alone; grid: every pair of 1 to 10, colors only."
+            "--design",
+            help="ties: equal numbers alone; grid: every pair of 1 to 10; of colors, wordproblems.",
         ),
     ] = "balanced"
 
@@ -116,7 +117,8 @@ class Judging:
         typer.Option(
             "--counts",
             metavar="FILE.csv",
-            help="How often numbers occur in a text (columns number, count), for --help frequency.",
+            help="How often numbers occur in a text, for the frequency analysis: columns number, "
+            "count. By default 1/n, which is no count.",
         ),
     ] = None
     compare: Annotated[
