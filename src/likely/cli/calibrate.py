@@ -164,7 +164,7 @@ def calibrate(
     from likely.calibration.comparison import compare_models
     from likely.calibration.data_sets.family import build_all
     from likely.calibration.evaluation import evaluate
-    from likely.calibration.rows import COLUMNS, frames_of, to_rows
+    from likely.calibration.rows import COLUMNS, frames_of, iter_rows
     from likely.cli.calibration_remedies import remedy_lines, remedy_reports
     from likely.cli.calibration_tables import screen_lines
 
@@ -210,7 +210,7 @@ def calibrate(
     if reports:
         lines[-1:-1] = [*remedy_lines(found, reports), ""]  # above the cost
     if judging.items is not None:
-        write_rows(judging.items, to_rows(found), cast(Columns, COLUMNS))
+        write_rows(judging.items, iter_rows(found), cast(Columns, COLUMNS))
         note(f"wrote {judging.items}", output)
     deliver(Result(document=document("calibrate", output, **parts), lines=lines), output, path)
 
