@@ -32,8 +32,8 @@ from likely.core.text.surfaces import Level
 from likely.errors import InputError, NumericalError
 
 WINDOW = 8192
-"""Items whose contexts are sorted together: over the full set of colours 0.7 % more tokens than its distinct
-prefixes, over the small one 0.2 %."""
+"""Items whose contexts are sorted together: over the full set of colours 0.7 % more tokens than its
+distinct prefixes, over the small one 0.2 %."""
 
 BATCH = 256
 """Items that are evaluated together."""

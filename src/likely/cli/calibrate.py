@@ -1,6 +1,6 @@
 """``likely calibrate``: do a model's probabilities follow the numbers in the context?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from likely.cli.progress import TokenMeter
 from likely.core.model import LanguageModel
 from likely.errors import InputError
 from likely.runs.paths import open_score_cache
-from likely.runs.store import ROW_SUFFIXES, Columns, check_writable, read_rows, write_rows
+from likely.runs.store import ROW_SUFFIXES, Columns, Row, check_writable, read_rows, write_rows
 
 if TYPE_CHECKING:
     from likely.calibration.analyses.frequencies import NumberCounts
@@ -37,14 +37,19 @@ class Questions:
 
     preset: Annotated[
         Literal["smoke", "lite", "full"],
-        typer.Option("--preset", help="smoke 320 items, lite 9,320, full 203,400 (paper scale)."),
+        typer.Option(
+            "--preset",
+            help="How many items: smoke, lite or full; of the three families of the paper 320, "
+            "9,320 or 203,400 (as many as the paper has).",
+        ),
     ] = "lite"
     families: Annotated[
         str,
         typer.Option(
             "--families",
             metavar="NAMES",
-            help="With commas: colors,coin_bias; paper is the three of the paper; or all.",
+            help="With commas, such as colors,coin_bias; paper is the three of the paper, all "
+            "every one.",
         ),
     ] = "paper"
     design: Annotated[
@@ -116,7 +121,16 @@ class Judging:
         typer.Option(
             "--counts",
             metavar="FILE.csv",
-            help="How often numbers occur in a text (columns number, count), for --help frequency.",
+            help="How often numbers occur in some text (columns number and count): does wd go with "
+            "how common the numbers are?",
+        ),
+    ] = None
+    counts_kind: Annotated[
+        Literal["exact", "approx", "modelled"] | None,
+        typer.Option(
+            "--counts-kind",
+            help="What --counts holds: counts, approximations, or what a law says; approx unless "
+            "told.",
         ),
     ] = None
     compare: Annotated[
@@ -157,7 +171,8 @@ def calibrate(
     path = out_path(output, name=f"calibrate {model.model}", suffixes=(".json",))
     names = _families(questions)
     _check_outputs(judging)
-    counts = _counts(judging.counts)
+    counts = _counts(judging)
+    _check_wrapper(asking)
     theirs = None if judging.compare is None else _read(judging.compare)
     design = None if questions.design == "balanced" else questions.design
     from likely.calibration.analysis import analyse
@@ -169,6 +184,8 @@ def calibrate(
     from likely.cli.calibration_tables import screen_lines
 
     items = build_all(names, preset=questions.preset, seed=output.seed, design=design)
+    if theirs is not None:
+        _check_shared(items, theirs, judging.compare)
     loaded = load_model(model, output)
     if judging.lint:
         _lint(loaded, items, output, path)
@@ -204,8 +221,8 @@ def calibrate(
         },
     }
     lines = screen_lines(
-        loaded, found, analyses, differences, preset=questions.preset,
-        other=None if theirs is None else str(theirs[0]["model"]),
+        loaded, found, analyses, differences, sets=_sets(questions),
+        has_counts=counts is not None, other=None if theirs is None else str(theirs[0]["model"]),
     )  # fmt: skip
     if reports:
         lines[-1:-1] = [*remedy_lines(found, reports), ""]  # above the cost
@@ -224,13 +241,11 @@ def _families(questions: Questions) -> list[str]:
     """
     from likely.calibration.data_sets.family import FAMILIES, PAPER
 
-    names = split_names(questions.families)
-    if not names:
+    groups = {"paper": PAPER, "all": FAMILIES.names()}
+    asked = split_names(questions.families)
+    if not asked:
         raise typer.BadParameter("give at least one name", param_hint="--families")
-    if names == ["paper"]:
-        names = list(PAPER)
-    elif names == ["all"]:
-        names = list(FAMILIES.names())
+    names = list(dict.fromkeys(name for one in asked for name in groups.get(one, (one,))))
     for name in names:
         designs = FAMILIES.load(name).designs
         if questions.design != "balanced" and questions.design not in designs:
@@ -248,12 +263,25 @@ def _check_outputs(judging: Judging) -> None:
         raise InputError(f"figures go to a folder, {str(judging.figures)!r} is a file")
 
 
-def _counts(path: Path | None) -> "NumberCounts | None":
-    if path is None:
+def _check_wrapper(asking: Asking) -> None:
+    from likely.calibration.chats import wrapper_name
+
+    wrapper_name(asking.chat, asking.wrapper)
+
+
+def _sets(questions: Questions) -> str:
+    design = "" if questions.design == "balanced" else f", design {questions.design}"
+    return f"preset {questions.preset}{design}"
+
+
+def _counts(judging: Judging) -> "NumberCounts | None":
+    if judging.counts is None:
+        if judging.counts_kind is not None:
+            raise typer.BadParameter("is of --counts; give both", param_hint="--counts-kind")
         return None
     from likely.calibration.analyses.frequencies import read_counts
 
-    return read_counts(path, kind="approx")
+    return read_counts(judging.counts, kind=judging.counts_kind or "approx")
 
 
 def _read(path: Path) -> list[dict[str, object]]:
@@ -263,6 +291,16 @@ def _read(path: Path) -> list[dict[str, object]]:
     if not rows:
         raise InputError(f"{str(path)!r} has no rows; make it with: likely calibrate --items FILE")
     return rows
+
+
+def _check_shared(items: "Iterable[Item]", theirs: Sequence[Row], path: Path | None) -> None:
+    """Raise if another model's rows are of other items, before hours of scoring show it."""
+    known = {row["id"] for row in theirs}
+    if known.isdisjoint(item.id for item in items):
+        raise InputError(
+            f"{str(path)!r} has none of these items; make it with the same --preset, --families, "
+            "--design and --seed"
+        )
 
 
 def _lint(model: LanguageModel, items: "Sequence[Item]", output: Output, path: Path | None) -> None:
