@@ -209,7 +209,12 @@ def _baselines(found: "Evaluation", families: Sequence[str]) -> list[str]:
 
 
 def _behaviours(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
-    columns = [Column(title="family"), *_numbers("cells"), Column(title="by"), Column(title="")]
+    columns = [
+        Column(title="family"),
+        *_numbers("cells"),
+        Column(title="by"),
+        Column(title="labels"),
+    ]
     rows = []
     for one in analyses:
         by_told: dict[tuple[int, str], list[str]] = {}

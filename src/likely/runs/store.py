@@ -27,6 +27,8 @@ ROW_SUFFIXES = (".jsonl", ".parquet")
 _CHUNK = 4096
 """Rows that are held at a time: the fewer, the more they take in Parquet."""
 
+_NAMED = 12  # columns that a message names
+
 _REMEDIES = {
     errno.ENOSPC: "the disk is full: free some space or name a file on another disk",
     errno.EDQUOT: "your quota is full: free some space or name a file on another disk",
@@ -137,7 +139,7 @@ def read_rows(path: Path, columns: Columns) -> list[dict[str, object]]:
             rows.append(decode_row(json.loads(line), columns))
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(
-                f"{path}:{i}: this line is no row of {list(columns)}: {error}; "
+                f"{path}:{i}: this line is no row of {_named(columns)}: {error!r}; "
                 "the file is damaged or is another kind of result"
             ) from error
     return rows
@@ -199,7 +201,7 @@ def _fitting(rows: Iterable[Row], columns: Columns) -> Iterator[dict[str, object
     for i, row in enumerate(rows):
         if row.keys() != columns.keys():
             odd = sorted(row.keys() ^ columns.keys())
-            raise InputError(f"row {i} does not fit the columns {list(columns)}: {odd}")
+            raise InputError(f"row {i} does not fit {_named(columns)}: {odd}")
         yield {name: row[name] for name in columns}
 
 
@@ -207,6 +209,13 @@ def _line_chunks(rows: Iterable[Row]) -> Iterator[bytes]:
     """Yield rows as strict JSON, one a line, in UTF-8."""
     for row in rows:
         yield (dumps(row) + "\n").encode()
+
+
+def _named(columns: Columns) -> str:
+    """Return the names of columns for a message, the first of many."""
+    names = list(columns)
+    more = len(names) - _NAMED
+    return f"the columns {names[:_NAMED]}" + (f" and {more} more" if more > 0 else "")
 
 
 def _is_replaceable(target: Path) -> bool:
@@ -242,6 +251,6 @@ def _parquet_rows(path: Path, raw: bytes, columns: Columns) -> list[dict[str, ob
         return [decode_row(row, columns) for row in rows]
     except (pa.ArrowException, KeyError, OSError) as error:
         raise StoreError(
-            f"cannot read {str(path)!r} as Parquet with the columns {list(columns)}: {error}; "
+            f"cannot read {str(path)!r} as Parquet with {_named(columns)}: {error!r}; "
             "the file is damaged or is another kind of result"
         ) from error
