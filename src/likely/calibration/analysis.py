@@ -18,13 +18,20 @@ from likely.calibration.analyses.identities import Identities, option_strengths
 from likely.calibration.analyses.orders import OrderEffect, order_effect
 from likely.calibration.analyses.units import codes
 from likely.calibration.analyses.variance import VarianceTable, variance_table
-from likely.calibration.assigners import Assigner
+from likely.calibration.assigners import Assigner, Rules
 from likely.calibration.behaviours import Plane, classify_cells, plane
 from likely.calibration.regression import CalibrationRegression, calibration_regression
 from likely.errors import InputError
 from likely.stats.reliability import Reliability, calibration_error
 
-ASSIGNERS: tuple[Assigner, ...] = ("rates", "nearest", "likelihood")
+LABELLINGS: dict[str, tuple[Assigner, Rules]] = {
+    "rates": ("rates", Rules()),
+    "nearest": ("nearest", Rules()),
+    "likelihood": ("likelihood", Rules()),
+    "rates, any mass": ("rates", Rules(null_pm=0.0)),
+}
+"""Ways to label cells. The last looks at shares alone, however little the options have: what a
+model would do if it were held to them."""
 
 _Found = TypeVar("_Found")
 
@@ -36,9 +43,11 @@ class FamilyAnalysis:
     Attributes:
         family: Its name.
         n_items: Items with two named options.
-        behaviours: By assigner, how many cells (template and ordered option pair) are labelled
-            what.
-        plane: How often the first option is picked where it is likelier (a) and where not (b).
+        behaviours: By way of labelling, how many cells (template and ordered option pair) are
+            labelled what.
+        plane: How often the first option is picked where it is likelier (a) and where not (b),
+            over items with mass enough.
+        plane_any_mass: The same over all items.
         regression: The line of the model's log-odds against the ideal ones, clusters by template.
         reliability: Calibration error over the first option as an event.
         order: What an option gains by being mentioned first.
@@ -53,6 +62,7 @@ class FamilyAnalysis:
     n_items: int
     behaviours: Mapping[str, Mapping[str, int]]
     plane: Plane | None
+    plane_any_mass: Plane | None
     regression: CalibrationRegression | None
     reliability: Reliability | None
     order: OrderEffect | None
@@ -69,12 +79,15 @@ class FamilyAnalysis:
             "strengths": self.strengths, "variance": self.variance, "choices": self.choices,
             "frequency": self.frequency,
         }  # fmt: skip
-        plane = None if self.plane is None else {"a": self.plane.a, "b": self.plane.b}
+        planes = {"plane": self.plane, "plane_any_mass": self.plane_any_mass}
         return {
             "family": self.family,
             "n_items": self.n_items,
             "behaviours": {name: dict(found) for name, found in self.behaviours.items()},
-            "plane": plane,
+            **{
+                name: None if found is None else {"a": found.a, "b": found.b}
+                for name, found in planes.items()
+            },
             **{name: None if part is None else part.to_dict() for name, part in parts.items()},
             "skipped": dict(self.skipped),
         }
@@ -127,13 +140,16 @@ def _analyse_family(
 
     p1, pi1, pm = (own[name].to_numpy(dtype=np.float64) for name in ("p1", "pi1", "pm"))
     behaviours = {
-        name: attempt(f"behaviours/{name}", partial(_labels, own, name)) for name in ASSIGNERS
+        name: attempt(f"behaviours/{name}", partial(_labels, own, name)) for name in LABELLINGS
     }
     return FamilyAnalysis(
         family=family,
         n_items=len(own),
         behaviours={name: found for name, found in behaviours.items() if found is not None},
         plane=attempt("plane", lambda: plane(pi1, pm, own["higher"].tolist())),
+        plane_any_mass=attempt(
+            "plane_any_mass", lambda: plane(pi1, pm, own["higher"].tolist(), null_pm=0.0)
+        ),
         regression=attempt(
             "regression",
             lambda: calibration_regression(p1, pi1, groups=codes(own, ["template"]), level=level),
@@ -151,8 +167,9 @@ def _analyse_family(
     )
 
 
-def _labels(own: pd.DataFrame, assigner: Assigner) -> dict[str, int]:
-    cells = classify_cells(own, by=("template",), assigner=assigner)
+def _labels(own: pd.DataFrame, labelling: str) -> dict[str, int]:
+    assigner, rules = LABELLINGS[labelling]
+    cells = classify_cells(own, by=("template",), assigner=assigner, rules=rules)
     return {str(name): int(n) for name, n in cells["dominant"].value_counts().items()}
 
 

@@ -31,7 +31,8 @@ _SHOWN = {
     "behaviours/rates": "behaviours by rates",
     "behaviours/nearest": "behaviours by nearest",
     "behaviours/likelihood": "behaviours by likelihood",
-    "plane": "a and b",
+    "behaviours/rates, any mass": "behaviours by rates, any mass",
+    "plane_any_mass": "a and b",
     "regression": "slope and position",
     "order": "order",
     "reliability": "ECE",
@@ -222,7 +223,7 @@ def _behaviours(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
             told = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in labels.items())
             by_told.setdefault((sum(labels.values()), told), []).append(assigner)
         for (n_cells, told), names in by_told.items():
-            by = "all three" if len(names) == 3 else " and ".join(names)
+            by = "; ".join(names) if len(names) < len(one.behaviours) else "all"
             rows.append([one.family, str(n_cells), by, told])
     if not rows:
         return []
@@ -231,8 +232,8 @@ def _behaviours(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
         *wrapped_table(columns, rows),
         *folded(
             "A cell is a template with two options in their order. Labels go by the rates of what "
-            "its items do, by the nearest behaviour, or by likelihood. null: hardly any mass on "
-            "the options; mixed: no behaviour is clearly nearest."
+            "its items do, by the nearest behaviour, or by likelihood; with any mass null is no "
+            "label. null: hardly any mass on the options; mixed: no behaviour is clearly nearest."
         ),
     ]
 
@@ -245,8 +246,8 @@ def _order(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
         rows.append(
             [
                 one.family,
-                "" if one.plane is None else show(one.plane.a),
-                "" if one.plane is None else show(one.plane.b),
+                "" if one.plane_any_mass is None else show(one.plane_any_mass.a),
+                "" if one.plane_any_mass is None else show(one.plane_any_mass.b),
                 spanned(None if line is None else line.beta, sign=True),
                 spanned(None if line is None else line.alpha, sign=True),
                 spanned(None if one.order is None else one.order.delta, sign=True),
@@ -260,8 +261,8 @@ def _order(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
         *interval_table(columns, rows),
         *folded(
             "a and b: how often the first option is picked where it is likelier, and where it is "
-            "not; (1, 0) follows the numbers, (1, 1) and (0, 0) the order, (.5, .5) is a coin. "
-            "slope and position: log-odds of the model against the ideal, 1 and 0 if calibrated. "
+            "not, whatever their mass; (1, 0) follows the numbers, (1, 1) and (0, 0) the order, "
+            "(.5, .5) is a coin. slope and position: log-odds of the model against the ideal, 1 and 0 if calibrated. "
             "order: what an option gains by being mentioned first. ECE: calibration error of the "
             "first option's share."
         ),
