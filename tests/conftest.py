@@ -3,7 +3,9 @@
 import os
 
 from fixtures import (
+    connect,
     gpt2,
+    loopback,
     random_gpt2_folder,
     random_window_folder,
     toy_bpe,
@@ -15,7 +17,9 @@ from fixtures import (
 from hypothesis import settings
 
 __all__ = [
+    "connect",
     "gpt2",
+    "loopback",
     "random_gpt2_folder",
     "random_window_folder",
     "toy_bpe",

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from loopback import Loopback
 
 import likely
 
@@ -155,3 +156,26 @@ def plain_rows(model, ids):
     with torch.inference_mode():
         logits = model.module.eval()(torch.tensor([list(ids)]), use_cache=False).logits[0]
     return torch.log_softmax(logits.double(), dim=-1).numpy()
+
+
+@pytest.fixture(scope="module")
+def loopback():
+    """A server on this machine that speaks for a table."""
+    server = Loopback()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def connect(loopback, request):
+    """Load what the server speaks for; the test module's ``PROBE`` is the text to try it on."""
+    models = []
+
+    def load(**options):
+        options = {"probe": request.module.PROBE, "timeout": 5.0, **options}
+        models.append(likely.load(f"server:{loopback.url}#org/name:q4", **options))
+        return models[-1]
+
+    yield load
+    for model in models:
+        model.close()

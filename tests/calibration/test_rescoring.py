@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
+from listing import Listing
 from questions import answering, hashed, question
 
 from likely.calibration.data_sets.family import build
@@ -61,3 +62,11 @@ def test_nothing_to_score_again_is_refused():
         agreement(model, model, ITEMS, n=0)
     with pytest.raises(InputError, match="at least 1 item"):
         agreement(model, model, [])
+
+
+def test_items_that_one_model_only_bounds_are_left_out():
+    table = laws((0.1, 0.3), (0.2, 0.2))
+    found = agreement(table, Listing(table, 1), ITEMS, level="exact")
+    # Of each item one of three tokens is listed, and what it leaves may be an option.
+    assert (found.n_items, found.n_undefined) == (2, 2)
+    assert found.log_share_difference == 0.0

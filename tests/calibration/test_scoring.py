@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from listing import Listing
 from questions import answering, hashed, naive_log_prob, question
 
 import likely
@@ -478,41 +479,6 @@ def test_labels_that_are_not_distinct_and_empty_sets_are_refused():
         score_items(model, [])
     with pytest.raises(InputError, match="at least 1 item"):
         score_items(model, [question("a", ["b", "a"])], batch=0)
-
-
-class Listing:
-    """A table that lists only its likeliest tokens, as some servers do."""
-
-    def __init__(self, table, k):
-        self._table, self.tokenizer, self.lists = table, table.tokenizer, []
-        self.info = replace(
-            table.info, details={"top_k": k},
-            capabilities=frozenset({Capability.CONTINUATION, Capability.TOP_TOKENS}),
-        )  # fmt: skip
-
-    def top(self, prefix):
-        row, k = self._table.row(prefix), self.info.details["top_k"]
-        order = np.argsort(-row, kind="stable")[:k]
-        rest = np.delete(row, order)
-        return likely.core.model.TopTokens(
-            tokens=tuple(order.tolist()), pieces=tuple(self.tokenizer.strings[i] for i in order),
-            log_probs=tuple(row[order].tolist()), log_prob_elsewhere=float(rest.max()),
-            log_mass_elsewhere=float(np.logaddexp.reduce(rest)),
-        )  # fmt: skip
-
-    def evaluate(self, work, sink):
-        for node in np.union1d(work.pair_nodes, work.top_nodes):
-            top = self.top(work.trie.prefix(int(node)))
-            self.lists.append(int(node))
-            first, last = np.searchsorted(work.pair_nodes, [node, node + 1])
-            for i in range(first, last):
-                token = int(work.pair_targets[i])
-                listed = dict(zip(top.tokens, top.log_probs, strict=True))
-                value = listed.get(token, top.log_prob_elsewhere)
-                sink.put_pairs(np.array([i]), np.array([value]), np.array([token not in listed]))
-            if node in work.top_nodes:
-                sink.put_top(int(node), top)
-        sink.spend(tokens=len(work.trie), calls=1, seconds=0.0)
 
 
 def listing_items(n=12):

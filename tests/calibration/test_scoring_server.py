@@ -2,42 +2,29 @@
 
 import numpy as np
 import pytest
-from loopback import Loopback
 from questions import hashed, question
 
-import likely
 from likely.calibration.scoring import iter_scored, score_items
 
 LETTERS = [*"ABCDEFGH", " "]
 ITEMS = [question(context, ["A", "B"], lead="") for context in ("AB", "BA", "CC", "DH", "EA", "FB")]
 
 
-@pytest.fixture(scope="module")
-def loopback():
-    server = Loopback()
-    yield server
-    server.close()
+PROBE = "ABBA"
 
 
 @pytest.fixture
-def connect(loopback):
-    models = []
-
+def served(loopback, connect):
     def load(dialect, **options):
         table = hashed(LETTERS)
         state = loopback.serve(table, dialect)
-        options = {"probe": "ABBA", "timeout": 5.0, **options}
-        model = likely.load(f"server:{loopback.url}#org/name:q4", **options)
-        models.append(model)
-        return table, model, state
+        return table, connect(**options), state
 
-    yield load
-    for model in models:
-        model.close()
+    return load
 
 
-def test_a_server_that_tells_prompt_log_probs_gives_exact_masses(connect):
-    table, model, _ = connect("vllm")
+def test_a_server_that_tells_prompt_log_probs_gives_exact_masses(served):
+    table, model, _ = served("vllm")
     served = score_items(model, ITEMS, level="exact")
     assert served.masses.is_exact.all()
     assert not served.partial
@@ -45,8 +32,8 @@ def test_a_server_that_tells_prompt_log_probs_gives_exact_masses(connect):
     assert served.masses.log_mass == pytest.approx(truth, abs=1e-9)
 
 
-def test_a_server_that_lists_the_likeliest_gives_bounds_for_one_request_an_item(connect):
-    table, model, state = connect("llama.cpp", top_k=2)
+def test_a_server_that_lists_the_likeliest_gives_bounds_for_one_request_an_item(served):
+    table, model, state = served("llama.cpp", top_k=2)
     stream = iter_scored(model, ITEMS, level="exact", batch=3)
     first = next(stream)
     assert first.partial

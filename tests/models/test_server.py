@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from loopback import Loopback
 
 import likely
 from likely.core.engine import Continuation, evaluate
@@ -39,28 +38,6 @@ def softmax_law(logits=(1.0, 0.0, -1.0, -2.0)):
 
 def fixed(probs, **options):
     return likely.TableModel(list(probs), lambda context: probs, **options)
-
-
-@pytest.fixture(scope="module")
-def loopback():
-    server = Loopback()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def connect(loopback):
-    models = []
-
-    def load(**options):
-        options = {"probe": PROBE, "timeout": 5.0, **options}
-        model = likely.load(f"server:{loopback.url}#org/name:q4", **options)
-        models.append(model)
-        return model
-
-    yield load
-    for model in models:
-        model.close()
 
 
 PAIRS = [("A", "B"), ("A", "BCC"), ("ABC", "A"), ("", "CAB"), ("B", "BBA"), ("BBC", "ABAB")]

@@ -4,35 +4,15 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from loopback import Loopback
 from scipy.stats import chisquare
 
 import likely
 from likely.core.generation import Sampler
 from likely.errors import InputError, ServerError
 
+PROBE = "ABBA"
+
 LAW = {"A": 0.5, "B": 0.3, "C": 0.2}
-
-
-@pytest.fixture(scope="module")
-def loopback():
-    server = Loopback()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def connect(loopback):
-    models = []
-
-    def load():
-        model = likely.load(f"server:{loopback.url}#org/name:q4", probe="ABBA", timeout=5.0)
-        models.append(model)
-        return model
-
-    yield load
-    for model in models:
-        model.close()
 
 
 @pytest.mark.parametrize("dialect", ["vllm", "openai", "llama.cpp", "llama-cpp-python"])

@@ -216,5 +216,8 @@ def test_what_cannot_be_resampled_is_refused():
         pigeonhole_bootstrap_many(values[:, None], rows, units=("bits", "nats"))
     sparse = np.full(50, np.nan)
     sparse[:2] = 1.0, 2.0
-    with pytest.raises(InputError, match="too few items: 2 of 50"):
-        pigeonhole_bootstrap(sparse, {name: np.arange(50) for name in "abc"})
+    factors = {name: np.arange(50) for name in "abc"}
+    with pytest.raises(InputError, match="half of its resamples; got 2 defined of 50"):
+        pigeonhole_bootstrap(sparse, factors)
+    both = np.stack([sparse, np.ones(50)], axis=1)
+    assert [found is None for found in pigeonhole_bootstrap_many(both, factors)] == [True, False]

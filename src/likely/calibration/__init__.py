@@ -108,6 +108,8 @@ if TYPE_CHECKING:
     from likely.calibration.scored import ScoredBatch as ScoredBatch
     from likely.calibration.scoring import iter_scored as iter_scored
     from likely.calibration.scoring import score_items as score_items
+    from likely.calibration.splits import TokenisationAudit as TokenisationAudit
+    from likely.calibration.splits import tokenisation_audit as tokenisation_audit
     from likely.calibration.surface_kinds import KINDS as KINDS
     from likely.calibration.surface_kinds import option_surfaces as option_surfaces
     from likely.calibration.verbalised import StatedRevealed as StatedRevealed
@@ -181,6 +183,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "rescoring": ("Agreement", "agreement"),
         "scored": ("Scored", "ScoredBatch"),
         "scoring": ("iter_scored", "score_items"),
+        "splits": ("TokenisationAudit", "tokenisation_audit"),
         "surface_kinds": ("KINDS", "option_surfaces"),
         "verbalised": (
             "StatedRevealed",

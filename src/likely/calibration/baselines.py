@@ -191,6 +191,7 @@ def baseline_table(
     targets: Targets,
     names: Sequence[str] = (*BASELINES, *RANDOM),
     *,
+    weights: Float[np.ndarray, "N"] | None = None,
     n_draws: int = 200,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -199,6 +200,7 @@ def baseline_table(
     Args:
         targets: The items, of one family and scale where these are to be told apart.
         names: Which baselines.
+        weights: Of the items in the means; 1 each by default. The best constant is without them.
         n_draws: As in `measure_baseline`.
         seed: As in `measure_baseline`.
 
@@ -210,8 +212,11 @@ def baseline_table(
 
     Raises:
         UnknownNameError: No such baseline.
-        InputError: As `measure_baseline`.
+        InputError: As `measure_baseline`, or not one weight an item.
     """
+    weights = np.ones(targets.n_items) if weights is None else weights
+    if len(weights) != targets.n_items:
+        raise InputError(f"{targets.n_items} items need as many weights, got {len(weights)}")
     rows: list[dict[str, str | int | float]] = []
     for name in names:
         found = measure_baseline(name, targets, n_draws=n_draws, seed=seed)
@@ -220,13 +225,16 @@ def baseline_table(
             "n": int(np.sum(~np.isnan(found["pm"]))),
             "n_infinite": int(np.sum(np.isposinf(found["kl"]))),
         }
-        rows.append(row | {metric: _mean(found[metric]) for metric in METRICS})
+        rows.append(row | {metric: _mean(found[metric], weights) for metric in METRICS})
     return pd.DataFrame(rows, columns=["baseline", "n", "n_infinite", *METRICS])
 
 
-def _mean(values: Float[np.ndarray, "N"]) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) and np.isfinite(known).all() else float("nan")
+def _mean(values: Float[np.ndarray, "N"], weights: Float[np.ndarray, "N"]) -> float:
+    is_known = ~np.isnan(values)
+    known = values[is_known]
+    if not len(known) or not np.isfinite(known).all():
+        return float("nan")
+    return float(np.average(known, weights=weights[is_known]))
 
 
 def _is_numeric(targets: Targets) -> Bool[np.ndarray, "N"]:

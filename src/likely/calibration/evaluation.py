@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -29,11 +29,14 @@ from likely.core.jsonio import dumps
 from likely.core.model import LanguageModel, Settings
 from likely.core.text.encode import Bos
 from likely.core.text.surfaces import Level
-from likely.errors import UnknownNameError
+from likely.errors import InputError, UnknownNameError
 from likely.stats.pigeonhole import pigeonhole_bootstrap_many
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Aggregation = Literal["items", "dedup"]
+"""How items make a mean: each counts 1, or its weight, so that numbers drawn twice count once."""
 
 ESTIMATED: dict[str, Unit] = {
     "pm": "prob",
@@ -47,6 +50,7 @@ ESTIMATED: dict[str, Unit] = {
     "entropy_gap": "bits",
     "entropy_gap_gated": "bits",
     "entropy_kept": "none",
+    "kl": "bits",
     "kl_floor": "bits",
     "brier_excess": "none",
     "rps_excess": "none",
@@ -57,8 +61,8 @@ ESTIMATED: dict[str, Unit] = {
 
 
 _HIGHEST = {
-    "wd_paper": math.sqrt(2.0), "entropy_kept": math.inf, "kl_floor": math.inf,
-    "brier_excess": 2.0, "rps_excess": math.inf,
+    "wd_paper": math.sqrt(2.0), "entropy_kept": math.inf, "kl": math.inf,
+    "kl_floor": math.inf, "brier_excess": 2.0, "rps_excess": math.inf,
 }  # fmt: skip
 """What metrics are at most, those that are not between 0 and 1. ``entropy_gap`` has any sign."""
 
@@ -72,8 +76,8 @@ class Line:
         scale: Of the items, empty for all scales of the family together.
         metric: A name of `ESTIMATED`.
         estimate: Its mean with an interval over templates, option sets and sets of numbers, cut
-            at the ends of the metric's range, beyond which it cannot be; None where it is not
-            defined for any item, or infinite for some.
+            at the ends of the metric's range, beyond which it cannot be; None where it is defined
+            for too few items for an interval, or infinite for some.
         n_items: Of the group.
         n_undefined: Items without a value.
         n_infinite: Items whose value is infinite, which leave no mean.
@@ -110,6 +114,7 @@ class Evaluation:
         targets: Their ideal laws.
         scored: Masses, shares of spellings, flags, policy and cost.
         metrics: Of every item, by name; see `likely.calibration.metrics.METRICS`.
+        aggregation: How items make a mean.
         n_resamples: Of the bootstrap.
         level: Of the intervals.
         seed: Of the bootstrap, and of baselines that draw.
@@ -120,6 +125,7 @@ class Evaluation:
     targets: Targets = field(repr=False)
     scored: Scored = field(repr=False)
     metrics: Mapping[str, Float[np.ndarray, "N"]] = field(repr=False)
+    aggregation: Aggregation = "items"
     n_resamples: int
     level: float
     seed: int
@@ -163,8 +169,8 @@ class Evaluation:
             line
             for family, scale in self.groups()
             for line in estimate_lines(
-                self.frame, family=family, scale=scale, n_resamples=self.n_resamples,
-                level=self.level, seed=self.seed,
+                self.frame, family=family, scale=scale, aggregation=self.aggregation,
+                n_resamples=self.n_resamples, level=self.level, seed=self.seed,
             )
         )  # fmt: skip
 
@@ -179,7 +185,10 @@ class Evaluation:
         parts = []
         for family, scale in self.groups():
             wanted = np.flatnonzero(_members(self.frame, family, scale))
-            table = baseline_table(self.targets.take(wanted), seed=self.seed)
+            weights = None
+            if self.aggregation == "dedup":
+                weights = self.frame["weight"].to_numpy(dtype=np.float64)[wanted]
+            table = baseline_table(self.targets.take(wanted), seed=self.seed, weights=weights)
             table.insert(0, "family", family)
             table.insert(1, "scale", scale)
             parts.append(table)
@@ -237,6 +246,7 @@ class Evaluation:
             "surface_shares": self.surface_shares,
             "lines": [line.to_dict() for line in self.lines],
             "baselines": records(self.baselines),
+            "aggregation": self.aggregation,
             "n_resamples": self.n_resamples,
             "level": self.level,
             "seed": self.seed,
@@ -261,6 +271,7 @@ def evaluate(
     cache: Store | None = None,
     meter: Meter | None = None,
     batch: int = BATCH,
+    aggregation: Aggregation = "items",
     n_resamples: int = 2000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -279,6 +290,8 @@ def evaluate(
         cache: A `ScoreCache`: each batch is kept as it comes, so that a run can be broken off.
         meter: A progress meter, in tokens.
         batch: Items that are evaluated together.
+        aggregation: ``items``: each item counts 1; ``dedup``: each its weight, which is 1/2 for
+            numbers that a small scale has drawn twice.
         n_resamples: Of the bootstrap.
         confidence: Of the intervals.
         seed: Of the bootstrap, and of baselines that draw.
@@ -297,7 +310,8 @@ def evaluate(
     asked = targets(items)
     return Evaluation(
         model=model.info.name, items=items, targets=asked, scored=scored,
-        metrics=_metrics(asked, scored), n_resamples=n_resamples, level=confidence, seed=seed,
+        metrics=item_metrics(asked, scored), aggregation=aggregation, n_resamples=n_resamples,
+        level=confidence, seed=seed,
     )  # fmt: skip
 
 
@@ -306,6 +320,7 @@ def estimate_lines(
     *,
     family: str,
     scale: str = "",
+    aggregation: Aggregation = "items",
     n_resamples: int = 2000,
     level: float = 0.95,
     seed: int = 0,
@@ -316,15 +331,27 @@ def estimate_lines(
         frame: A row an item, of one model.
         family: Whose items.
         scale: Of which scale; all if empty.
+        aggregation: As in `evaluate`.
         n_resamples: Of the pigeonhole bootstrap over templates, option sets and number sets.
         level: Of the intervals.
         seed: Of its stream.
+
+    Raises:
+        InputError: The table has no such items.
     """
     own = frame[_members(frame, family, scale)]
+    if not len(own):
+        raise InputError(
+            f"the table has no items of the family {family!r} and the scale {scale!r}; it has "
+            f"{sorted(set(zip(frame['family'], frame['scale'], strict=True)))}"
+        )
     columns = np.stack([_values(own, metric) for metric in ESTIMATED], axis=1)
     below = np.ones_like(columns)
     kept = list(ESTIMATED).index("entropy_kept")
     below[:, kept] = own["entropy_ideal"].to_numpy(dtype=np.float64)
+    if aggregation == "dedup":
+        weight = own["weight"].to_numpy(dtype=np.float64)[:, None]
+        columns, below = columns * weight, below * weight
     infinite = np.isinf(columns).sum(axis=0)
     undefined = np.isnan(columns).sum(axis=0)
     is_usable = infinite == 0
@@ -349,6 +376,22 @@ def estimate_lines(
     )
 
 
+def item_metrics(asked: Targets, scored: Scored) -> dict[str, Float[np.ndarray, "N"]]:
+    """Return the metrics of each item; where some are known only in part, between which ends too.
+
+    Args:
+        asked: Of the items.
+        scored: What a model gave them.
+
+    Raises:
+        NumericalError: As `measure`.
+    """
+    metrics = measure(asked, scored.masses)
+    if scored.masses.is_exact.all():
+        return metrics
+    return metrics | partial_metrics(asked, scored.rows())
+
+
 def records(frame: "pd.DataFrame") -> list[dict[str, object]]:
     """Return the rows of a table for strict JSON: what is not defined is null."""
     return [
@@ -371,17 +414,14 @@ def _within_range(metric: str, estimate: Estimate | None) -> Estimate | None:
     if estimate is None or metric.startswith("entropy_gap"):
         return estimate
     highest = _HIGHEST.get(metric, 1.0)
-    return replace(estimate, low=max(estimate.low, 0.0), high=min(estimate.high, highest))
+    value = estimate.value  # which rounding may put a little beyond the ends
+    return replace(
+        estimate,
+        low=min(value, max(estimate.low, 0.0)),
+        high=max(value, min(estimate.high, highest)),
+    )
 
 
 def _members(frame: "pd.DataFrame", family: str, scale: str) -> Bool[np.ndarray, "N"]:
     own = (frame["family"] == family).to_numpy(dtype=bool)
     return own & (frame["scale"] == scale).to_numpy(dtype=bool) if scale else own
-
-
-def _metrics(asked: Targets, scored: Scored) -> dict[str, Float[np.ndarray, "N"]]:
-    """Return the metrics, and where some items are known only in part, between which ends."""
-    metrics = measure(asked, scored.masses)
-    if scored.masses.is_exact.all():
-        return metrics
-    return metrics | partial_metrics(asked, scored.rows())

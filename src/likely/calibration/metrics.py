@@ -134,10 +134,18 @@ def shares(masses: Masses) -> Float[np.ndarray, "M"]:
     >>> shares(exact_masses(np.array([0, 2]), np.array([-800.0, -801.0]))).round(6)
     array([0.731059, 0.268941])
     """
+    return np.asarray(np.exp(log_shares(masses)))
+
+
+def log_shares(masses: Masses) -> Float[np.ndarray, "M"]:
+    """Return the logs of `shares`.
+
+    Returns:
+        Shape ``(M,)``, nats; NaN where shares are not defined.
+    """
     log_pm = log_sums(masses.log_mass, masses.offsets)
     has_shares = masses.is_exact & ~np.isneginf(log_pm)
-    total = np.where(has_shares, log_pm, np.nan)[law_of(masses.offsets)]
-    return np.asarray(np.exp(masses.log_mass - total))
+    return masses.log_mass - np.where(has_shares, log_pm, np.nan)[law_of(masses.offsets)]
 
 
 def _spread(

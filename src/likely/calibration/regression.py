@@ -17,8 +17,10 @@ from statsmodels.robust.norms import HuberT
 from statsmodels.robust.robust_linear_model import RLM
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
+from likely.calibration.analyses.units import CLIP, clipped_log_odds
 from likely.core.estimate import Estimate, Unit
 from likely.errors import InputError, ShapeError
+from likely.stats.cluster_regression import fit_cluster_ols
 
 Method = Literal["least-squares", "huber"]
 
@@ -87,7 +89,7 @@ def calibration_regression(
     pi1: Float[np.ndarray, "K"],
     *,
     groups: Sequence[str | int] | Int[np.ndarray, "L"] | None = None,
-    clip: float = 1e-9,
+    clip: float = CLIP,
     level: float = 0.95,
 ) -> CalibrationRegression:
     """Return the line of the model's log-odds against the ideal ones, over two-option items.
@@ -124,14 +126,13 @@ def calibration_regression(
             f"a line needs 3 items, 2 different ideals and 2 clusters, got {len(x)} items of "
             f"{len(np.unique(x))} ideals in {len(np.unique(clusters))} clusters"
         )
-    clipped = np.clip(shares, clip, 1.0 - clip)
+    y, n_clipped = clipped_log_odds(shares, clip=clip)
     design = np.column_stack([np.ones(len(x)), logit(x)])
-    y = np.asarray(logit(clipped))
     return CalibrationRegression(
         line=_least_squares(design, y, clusters, level),
         robust=_huber(design, y, clusters, level),
         n=len(x),
-        n_clipped=int(np.sum(clipped != shares)),
+        n_clipped=n_clipped,
         n_left_out=len(p1) - len(x),
     )
 
@@ -142,11 +143,11 @@ def _least_squares(
     clusters: Int[np.ndarray, "N"],
     level: float,
 ) -> Line:
-    fitted = np.linalg.lstsq(design, y, rcond=None)[0]
-    left = y - design @ fitted
-    covariance = _sandwich(design, left, np.ones(len(y)), clusters)
-    sigma = float(np.sqrt(left @ left / (len(y) - 2)))
-    return _line(fitted, covariance, clusters, level, sigma, "least-squares", has_converged=True)
+    fit = fit_cluster_ols(y, design, clusters, names=("alpha", "beta"))
+    return _line(
+        fit.coefficients, fit.covariance, clusters, level, fit.residual_sd, "least-squares",
+        has_converged=True,
+    )  # fmt: skip
 
 
 def _huber(

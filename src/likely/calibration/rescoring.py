@@ -11,9 +11,9 @@ from jaxtyping import Bool, Float
 
 from likely.calibration.chats import Chat
 from likely.calibration.data_sets.items import Item
-from likely.calibration.scored import Scored
+from likely.calibration.metrics import log_shares, measure
 from likely.calibration.scoring import score_items
-from likely.calibration.tables import Targets, targets
+from likely.calibration.tables import targets
 from likely.core.answer_events import WordEnd
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel, Settings
@@ -33,7 +33,8 @@ class Agreement:
         model: Name of the one.
         reference: Name of the other.
         n_items: How many items were scored by both.
-        n_undefined: Items of which one or both give no option any probability; left out.
+        n_undefined: Items of which one or both give no option any probability, or bounds alone;
+            left out.
         log_share_difference: Nats, of an option's log share of the options' mass; ``inf`` where it
             is impossible to one model alone.
         wd01_difference: Of the total variation between shares and ideal law.
@@ -89,11 +90,7 @@ def agreement(
         InputError: ``n`` below 1, or no items.
         NumericalError: As `score_items`.
     """
-    if n < 1 or not items:
-        raise InputError(f"at least 1 item is scored again, got n={n!r} of {len(items)} items")
-    rng = generator(seed, "calibration", "rescoring")
-    chosen = sorted(rng.choice(len(items), size=min(n, len(items)), replace=False).tolist())
-    drawn = [items[i] for i in chosen]
+    drawn = draw_items(items, n, rng=generator(seed, "calibration", "rescoring"))
     ours, theirs = (
         score_items(
             either, drawn, level=level, word_end=word_end, chat=chat, wrapper=wrapper,
@@ -101,46 +98,39 @@ def agreement(
         )
         for either in (model, reference)
     )  # fmt: skip
-    ideal = targets(drawn)
-    known = _is_known(ours) & _is_known(theirs)
+    asked = targets(drawn)
+    ours_wd01, theirs_wd01 = (measure(asked, each.masses)["wd01"] for each in (ours, theirs))
+    wd01_gaps = np.abs(ours_wd01 - theirs_wd01)
+    is_known = ~np.isnan(wd01_gaps)
     return Agreement(
         model=model.info.name,
         reference=reference.info.name,
         n_items=len(drawn),
-        n_undefined=int((~known).sum()),
-        log_share_difference=_largest_gap(ours, theirs, known[ideal.item_of]),
-        wd01_difference=float(
-            np.abs(_wd01(ours, ideal, known) - _wd01(theirs, ideal, known)).max(initial=0.0)
+        n_undefined=int((~is_known).sum()),
+        log_share_difference=_largest_gap(
+            log_shares(ours.masses), log_shares(theirs.masses), is_known[asked.item_of]
         ),
+        wd01_difference=float(wd01_gaps.max(initial=0.0, where=is_known)),
         cost=ours.cost + theirs.cost,
     )
 
 
-def _is_known(scored: Scored) -> Bool[np.ndarray, "N"]:
-    """Return which items give some option a probability."""
-    return np.maximum.reduceat(scored.masses.log_mass, scored.masses.offsets[:-1]) > -np.inf
+def draw_items(items: Sequence[Item], n: int, *, rng: np.random.Generator) -> list[Item]:
+    """Return some items in their order, drawn without replacement; all if there are fewer.
+
+    Raises:
+        InputError: ``n`` below 1, or no items.
+    """
+    if n < 1 or not items:
+        raise InputError(f"at least 1 item is scored again, got n={n!r} of {len(items)} items")
+    chosen = rng.choice(len(items), size=min(n, len(items)), replace=False)
+    return [items[i] for i in sorted(chosen.tolist())]
 
 
-def _log_shares(scored: Scored) -> Float[np.ndarray, "M"]:
-    """Return the log of each option's share; of an item without mass, the log mass itself."""
-    offsets, log_mass = scored.masses.offsets, scored.masses.log_mass
-    n_options = np.diff(offsets)
-    top = np.maximum.reduceat(log_mass, offsets[:-1])
-    top = np.repeat(np.where(np.isneginf(top), 0.0, top), n_options)
-    total = np.add.reduceat(np.exp(log_mass - top), offsets[:-1])
-    log_total = np.log(np.where(total > 0, total, 1.0))
-    return np.asarray(log_mass - top - np.repeat(log_total, n_options))
-
-
-def _largest_gap(ours: Scored, theirs: Scored, is_known: Bool[np.ndarray, "M"]) -> float:
-    a, b = _log_shares(ours)[is_known], _log_shares(theirs)[is_known]
+def _largest_gap(
+    ours: Float[np.ndarray, "M"], theirs: Float[np.ndarray, "M"], is_known: Bool[np.ndarray, "M"]
+) -> float:
+    a, b = ours[is_known], theirs[is_known]
     is_both_impossible = np.isneginf(a) & np.isneginf(b)
     a, b = a[~is_both_impossible], b[~is_both_impossible]
     return float(np.abs(a - b).max(initial=0.0))
-
-
-def _wd01(
-    scored: Scored, ideal: Targets, is_known: Bool[np.ndarray, "N"]
-) -> Float[np.ndarray, "n"]:
-    gaps = np.abs(np.exp(_log_shares(scored)) - ideal.ideal)
-    return np.asarray(np.add.reduceat(gaps, ideal.offsets[:-1])[is_known] / 2)

@@ -34,6 +34,8 @@ class Study(Protocol):
 
 
 STUDIES: Registry[Study] = Registry(
-    "study", {"logic": "likely.logic.study:STUDY"}, group="likely.studies"
+    "study",
+    {"calibration": "likely.calibration.study:STUDY", "logic": "likely.logic.study:STUDY"},
+    group="likely.studies",
 )
 """Name to study. Ours have one line each here; others come by the entry-point group."""

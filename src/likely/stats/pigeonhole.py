@@ -86,9 +86,9 @@ def pigeonhole_bootstrap(
     )  # fmt: skip
     if found is None:
         raise InputError(
-            "a pigeonhole bootstrap needs defined values on at least 2 levels of a factor, got "
-            f"{int(np.isfinite(values).sum())} defined of {len(values)} and factors "
-            f"{list(factors)!r}"
+            "a pigeonhole bootstrap needs defined values on at least 2 levels of a factor, and in "
+            f"half of its resamples; got {int(np.isfinite(values).sum())} defined of {len(values)} "
+            f"and factors {list(factors)!r}"
         )
     return found
 
@@ -118,7 +118,7 @@ def pigeonhole_bootstrap_many(
 
     Returns:
         One estimate a metric; None for a metric whose defined items lie on fewer than 2 levels of
-        every factor.
+        every factor, or are so few that more than half of the resamples draw none of them.
 
     Raises:
         InputError: As there.
@@ -145,6 +145,9 @@ def pigeonhole_bootstrap_many(
             settled.append(None)
             continue
         ok = drawn[:, d] > 0.0
+        if 2 * int(ok.sum()) < n_resamples:
+            settled.append(None)
+            continue
         replicates = drawn[ok, k] / drawn[ok, d]
         settled.append(
             spread.estimate(

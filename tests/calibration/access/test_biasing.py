@@ -5,15 +5,15 @@ import math
 import numpy as np
 import pytest
 from hidden_colours import BLUE, GOLD, RED, colours, item, spelled, truth
-from loopback import Loopback
 
 import likely
+from likely.calibration.access import biasing
 from likely.calibration.access.biasing import BiasedLists, BiasedRows, biased_masses, check_bias
-from likely.calibration.access.routes import biasing
-from likely.calibration.access.spellings import Spelled, spell, texts_of
-from likely.calibration.data_sets.items import Option
+from likely.calibration.access.spellings import Spelled, spell
 from likely.core.model import TopTokens
 from likely.errors import CapabilityError, InputError
+
+PROBE = "The draw is red"
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 13])
@@ -124,29 +124,6 @@ def test_lists_by_text_bound_what_may_hide_behind_a_short_text():
 LAW = {"yes": 0.6, "x": 0.3, "no": 0.01, "é": 0.09}
 
 
-@pytest.fixture(scope="module")
-def loopback():
-    server = Loopback()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def connect(loopback):
-    models = []
-
-    def load(**options):
-        model = likely.load(
-            f"server:{loopback.url}#org/name:q4", probe="The draw is red", timeout=5.0, **options
-        )
-        models.append(model)
-        return model
-
-    yield load
-    for model in models:
-        model.close()
-
-
 @pytest.mark.parametrize("dialect", ["vllm", "openai", "llama.cpp"])
 def test_masses_over_the_wire_are_those_of_whole_rows(loopback, connect, dialect):
     table = colours()
@@ -203,9 +180,6 @@ def test_nothing_to_bias_is_refused():
 
 
 def test_surfaces_follow_the_level():
-    option = Option(label="red", words=("red", "ruby"))
-    assert texts_of(option, " ", level="exact") == (" red", " ruby")
-    assert texts_of(option, "", level="paper")[:4] == RED
     model = colours()
     one = spell(model, item("red", "blue"), level="exact")
     assert [[model.tokenizer.decode(ids) for ids in own] for own in one.options] == [

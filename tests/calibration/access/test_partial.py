@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likely.calibration.access import polytope as geometry
 from likely.calibration.access.partial import lists_needed, partial_metrics, row_of_tops
 from likely.calibration.access.polytope import (
     Feasible,
@@ -15,7 +16,6 @@ from likely.calibration.access.polytope import (
     least_total_variation,
     line_distance_interval,
 )
-from likely.calibration.access.routes import polytope as geometry
 from likely.calibration.tables import PartialRow, Targets
 from likely.core.model import TopTokens
 from likely.errors import InputError

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hidden_colours import BLUE, GOLD, RED, colours, spelled
 from hidden_colours import item as two_colours
-from loopback import Loopback
 
 import likely
+from likely.calibration.access import routes as access
 from likely.calibration.access.biasing import BiasedRows, biased_masses
 from likely.calibration.access.routes import (
     best_route,
@@ -18,35 +18,13 @@ from likely.calibration.access.routes import (
     repeat_spread,
     routes,
 )
-from likely.calibration.access.routes import routes as access
 from likely.calibration.access.spellings import spell
 from likely.core.model import Capability, TopTokens
 from likely.errors import CapabilityError, InputError
 
+PROBE = "The draw is red"
+
 ITEM = two_colours("red", "blue")
-
-
-@pytest.fixture(scope="module")
-def loopback():
-    server = Loopback()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def connect(loopback):
-    models = []
-
-    def load(**options):
-        model = likely.load(
-            f"server:{loopback.url}#org/name:q4", probe="The draw is red", timeout=5.0, **options
-        )
-        models.append(model)
-        return model
-
-    yield load
-    for model in models:
-        model.close()
 
 
 class Wrapped:

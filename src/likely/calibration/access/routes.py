@@ -16,7 +16,7 @@ from likely.calibration.data_sets.items import Item
 from likely.core.engine import Continuation, Top, evaluate
 from likely.core.generation import Sampler
 from likely.core.logspace import logsumexp
-from likely.core.model import Capability, LanguageModel
+from likely.core.model import Capability, LanguageModel, most_listed
 from likely.core.text.encode import Context, encode_context
 from likely.core.text.surfaces import Level
 from likely.errors import CapabilityError, InputError
@@ -97,8 +97,7 @@ def _top_k(model: LanguageModel) -> Route:
         return Route(name="top-k", state="closed", reason="it lists no likeliest tokens")
     if _has_rows(model):
         return Route(name="top-k", state="open", reason="any part of its rows is a list")
-    k = model.info.details.get("top_k")
-    reason = f"it lists up to {k} likeliest tokens, which bound the others"
+    reason = f"it lists up to {most_listed(model)} likeliest tokens, which bound the others"
     return Route(name="top-k", state="open", reason=reason)
 
 

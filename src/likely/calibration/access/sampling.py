@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from likely.calibration.access.spellings import texts_of
 from likely.calibration.data_sets.items import Item
+from likely.calibration.surface_kinds import option_surfaces
 from likely.calibration.tables import Masses, Targets, exact_masses
 from likely.core.estimate import Cost, Estimate
 from likely.core.generation import Sampler
@@ -126,7 +126,7 @@ def option_reader(
     spelled = [
         (text, place)
         for place, option in enumerate(item.options)
-        for text in texts_of(option, item.lead, level=level)
+        for text in option_surfaces(option, item.lead, level)
     ]
     spelled.sort(key=lambda pair: -len(pair[0]))
 

@@ -6,10 +6,11 @@ Unit: none.
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from likely.calibration.data_sets.items import Item, Option
+from likely.calibration.data_sets.items import Item
+from likely.calibration.surface_kinds import option_surfaces
 from likely.core.model import LanguageModel
 from likely.core.text.encode import Bos, Context
-from likely.core.text.surfaces import Level, encode_surface, surfaces, uncovered
+from likely.core.text.surfaces import Level, encode_surface, uncovered
 from likely.errors import InputError
 
 Ids: TypeAlias = tuple[int, ...]
@@ -27,23 +28,6 @@ class Spelled:
 
     context: Ids
     options: tuple[tuple[Ids, ...], ...]
-
-
-def texts_of(option: Option, lead: str, *, level: Level = "paper") -> tuple[str, ...]:
-    """Return the spellings that count as an option.
-
-    Args:
-        option: With its words.
-        lead: What parts the context from the option; only ``exact`` needs it.
-        level: ``exact``: each word as the context needs it; else as `surfaces` spells it.
-
-    >>> texts_of(Option(label="red", words=("red",)), " ")
-    ('red', ' red', 'Red', ' Red')
-    """
-    if level == "exact":
-        return tuple(dict.fromkeys(lead + word for word in option.words))
-    forms = [form for word in option.words for form in surfaces(word, level=level)]
-    return tuple(dict.fromkeys(forms))
 
 
 def spell(
@@ -73,7 +57,7 @@ def spell(
     for option in item.options:
         pairs = [
             encode_surface(model, before, text, bos=bos)
-            for text in texts_of(option, item.lead, level=level)
+            for text in option_surfaces(option, item.lead, level)
         ]
         contexts |= {pair.context for pair in pairs}
         ids = [pair.target for pair in pairs]

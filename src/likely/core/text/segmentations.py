@@ -124,7 +124,39 @@ def segmentations(model: LanguageModel, text: str, *, limit: int = 64) -> Segmen
     """
     if not text:
         raise InputError("there is no text to split: got an empty string")
-    return _segment(model, model.tokenizer.encode(text).tokens, limit)
+    return segmentations_of(model, model.tokenizer.encode(text).tokens, limit=limit)
+
+
+def segmentations_of(
+    model: LanguageModel, tokens: tuple[int, ...], *, limit: int = 64
+) -> Segmentations:
+    """Return the id sequences that spell what ``tokens`` do, these first and then shortest first.
+
+    Args:
+        model: For its tokenizer; its BOS and EOS spell nothing.
+        tokens: Ids of a text, such as those of its place after a context.
+        limit: Most sequences to return; how many there are is counted in any case.
+
+    Raises:
+        InputError: A limit below 1.
+    """
+    if limit < 1:
+        raise InputError(f"the limit counts segmentations, from 1; got {limit!r}")
+    vocabulary = _vocabulary(model)
+    pieces = [model.tokenizer.token_bytes(token) for token in tokens]
+    raw = b"".join(pieces)
+    steps = _steps(raw, vocabulary)
+    n_ways = [0] * len(raw) + [1]
+    for at in range(len(raw) - 1, -1, -1):
+        n_ways[at] = sum(n_ways[stop] for _, stop in steps[at])
+    is_special = any(
+        token not in vocabulary.get(piece, ()) for token, piece in zip(tokens, pieces, strict=True)
+    )
+    others = (ids for ids in _shortest_first(steps, n_ways) if ids != tokens)
+    return Segmentations(
+        sequences=(tokens, *(ids for ids, _ in zip(others, range(limit - 1), strict=False))),
+        n_total=n_ways[0] + is_special,  # a text may name a special token by its own spelling
+    )
 
 
 def marginal_log_prob(
@@ -157,7 +189,7 @@ def marginal_log_prob(
         CapabilityError: The model gives no continuation scores.
     """
     pair = encode_surface(model, context, text, bos=bos, boundary=boundary)
-    found = _segment(model, pair.target, limit)
+    found = segmentations_of(model, pair.target, limit=limit)
     asked = [Continuation(prefix=pair.context, target=ids) for ids in found.sequences]
     answers = evaluate(model, asked, settings=settings, cache=cache, meter=meter)
     log_probs = [float(np.sum(answer.values)) for answer in answers.answers]
@@ -169,26 +201,6 @@ def marginal_log_prob(
         n_total=found.n_total,
         flags=pair.flags | ({"censored"} if is_bound else frozenset()),
         cost=answers.cost,
-    )
-
-
-def _segment(model: LanguageModel, own: tuple[int, ...], limit: int) -> Segmentations:
-    if limit < 1:
-        raise InputError(f"the limit counts segmentations, from 1; got {limit!r}")
-    vocabulary = _vocabulary(model)
-    pieces = [model.tokenizer.token_bytes(token) for token in own]
-    raw = b"".join(pieces)
-    steps = _steps(raw, vocabulary)
-    n_ways = [0] * len(raw) + [1]
-    for at in range(len(raw) - 1, -1, -1):
-        n_ways[at] = sum(n_ways[stop] for _, stop in steps[at])
-    is_special = any(
-        token not in vocabulary.get(piece, ()) for token, piece in zip(own, pieces, strict=True)
-    )
-    others = (ids for ids in _shortest_first(steps, n_ways) if ids != own)
-    return Segmentations(
-        sequences=(own, *(ids for ids, _ in zip(others, range(limit - 1), strict=False))),
-        n_total=n_ways[0] + is_special,  # a text may name a special token by its own spelling
     )
 
 
