@@ -1,6 +1,7 @@
 """What an evaluation of calibration looks like on a screen. Units: probability, bits."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,25 +107,29 @@ def _numbers(*titles: str) -> list[Column]:
 
 def _main(found: "Evaluation", families: Sequence[str]) -> list[str]:
     columns = [_FAMILY, *_numbers("items", "PM", ">=.75", "wd", "RE", "kept", "right")]
-    rows: list[list[Cell | str]] = []
-    for family in families:
-        line = {
-            metric: found.line(family, metric).estimate
-            for metric in ("pm", "is_gated", "entropy_gap", "entropy_kept", "is_direction_right")
-        }
-        rows.append(
-            [
-                family,
-                str(found.line(family, "pm").n_items),
-                spanned(line["pm"]),
-                show(_value(line["is_gated"])),
-                spanned(found.line(family, _distance(found, family)).estimate),
-                spanned(line["entropy_gap"], sign=True),
-                show(_value(line["entropy_kept"])),
-                show(_value(line["is_direction_right"])),
-            ]
-        )
+    rows: list[list[Cell | str]] = [
+        [
+            family,
+            str(found.line(family, "pm").n_items),
+            _mean(found, family, "pm"),
+            replace(_mean(found, family, "is_gated"), interval=""),
+            _mean(found, family, _distance(found, family)),
+            _mean(found, family, "entropy_gap", sign=True),
+            show(_value(found.line(family, "entropy_kept").estimate)),
+            replace(_mean(found, family, "is_direction_right"), interval=""),
+        ]
+        for family in families
+    ]
     return interval_table(columns, rows)
+
+
+def _mean(found: "Evaluation", family: str, metric: str, *, sign: bool = False) -> Cell:
+    """Return the mean of a metric with its interval, or alone where there is none."""
+    line = found.line(family, metric)
+    if line.estimate is not None or line.n_infinite:
+        return spanned(line.estimate, sign=sign)
+    values = found.frame.loc[found.frame["family"] == family, metric]
+    return Cell(text=show(float(values.mean()), sign=sign))
 
 
 def _distance(found: "Evaluation", family: str) -> str:
@@ -136,8 +141,15 @@ def _distance(found: "Evaluation", family: str) -> str:
 def _notes(found: "Evaluation", families: Sequence[str]) -> list[str]:
     """Return what has to be known before the numbers are believed."""
     lines: list[str] = []
-    masses = {family: found.line(family, "pm").estimate for family in families}
-    scarce = [name for name, mass in masses.items() if mass is not None and mass.value < 0.75]
+    alone = [family for family in families if found.line(family, "pm").estimate is None]
+    alone = [family for family in alone if _mean(found, family, "pm").text]
+    if alone:
+        lines += folded(
+            f"Means without an interval are of too few templates, options and numbers: "
+            f"{_and(alone)}."
+        )
+    masses = found.frame.groupby("family")["pm"].mean()
+    scarce = [family for family in families if masses[family] < 0.75]
     if scarce:
         lines += folded(
             f"PM is below .75 in {_listed(scarce)}: there wd and what follows is of what little "
@@ -203,9 +215,8 @@ def _baselines(found: "Evaluation", families: Sequence[str]) -> list[str]:
     rows: list[list[Cell | str]] = []
     for family in families:
         name = _distance(found, family)
-        own = found.line(family, name).estimate
         rules = [show(_baseline(found, family, rule, name)) for rule in _BASELINES]
-        rows.append([family, show(_value(own)), *rules])
+        rows.append([family, replace(_mean(found, family, name), interval=""), *rules])
     return ["wd of the model, and of rules on the same items", *interval_table(columns, rows)]
 
 
