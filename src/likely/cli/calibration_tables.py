@@ -273,9 +273,9 @@ def _order(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
         *folded(
             "a and b: how often the first option is picked where it is likelier, and where it is "
             "not, whatever their mass; (1, 0) follows the numbers, (1, 1) and (0, 0) the order, "
-            "(.5, .5) is a coin. slope and position: log-odds of the model against the ideal, 1 and 0 if calibrated. "
-            "order: what an option gains by being mentioned first. ECE: calibration error of the "
-            "first option's share."
+            "(.5, .5) is a coin. slope and position: log-odds of the model against the ideal, 1 "
+            "and 0 if calibrated. order: what an option gains by being mentioned first. ECE: "
+            "calibration error of the first option's share."
         ),
     ]
 
@@ -285,7 +285,10 @@ def _strengths(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
     for one in analyses:
         if one.strengths is None or len(set(one.strengths.groups.values())) > 1:
             continue  # strengths compare only options that meet
-        told = [f"{name} {show(x.value, sign=True)}" for name, x in one.strengths.strengths.items()]
+        found = {name: x.value for name, x in one.strengths.strengths.items()}
+        if max(map(abs, found.values())) < 0.0005:
+            continue  # all of them 0 on a screen
+        told = [f"{name} {show(value, sign=True)}" for name, value in found.items()]
         lines += folded(f"strengths in {one.family}, nats whatever the numbers: {', '.join(told)}")
     return lines
 
