@@ -15,7 +15,7 @@ PARTS = ("plane", "plane_any_mass", "regression", "reliability", "order", "stren
 
 def named(frame, **columns):
     """The table as an evaluation has it: options are names, so there is no line of numbers."""
-    return frame.assign(wd_line=np.nan, **columns)
+    return frame.assign(wd_line=np.nan, wd_paper=np.sqrt(2.0) * frame["wd01"], **columns)
 
 
 def analysed(frame, **options):

@@ -70,7 +70,7 @@ def test_metrics_that_are_not_defined_or_vary_in_nothing_are_left_out():
     lone = one_cell.assign(family="lone", id="l" + one_cell["id"])
     both = pd.concat([ours, lone], ignore_index=True)
     assert {one.family for one in compare_models(both, both, **FEW)} == {"colors"}
-    with pytest.raises(InputError, match="at least 2 levels"):
+    with pytest.raises(InputError, match="2 levels of a factor"):
         compare_models(lone, lone, **FEW)
 
 

@@ -315,6 +315,9 @@ def _skipped(analyses: "Sequence[FamilyAnalysis]", *, has_counts: bool) -> list[
     """Return what could not be estimated, so that nothing is missing in silence."""
     names = _SHOWN | ({"frequency": "frequency"} if has_counts else {})
     where = {part: [one.family for one in analyses if part in one.skipped] for part in names}
+    where["order"] += [
+        one.family for one in analyses if one.order is not None and one.order.delta is None
+    ]
     told = [f"{names[part]} of {_listed(of)}" for part, of in where.items() if of]
     if not told:
         return []
