@@ -69,10 +69,10 @@ def test_the_document_has_the_model_the_items_and_every_part(done):
 
 def test_a_leaky_calibrated_model_has_its_known_numbers(done):
     _, _, found, _ = done
-    for family, distance in (("coin_bias", "wd01"), ("dice_sum", "wd_line_norm")):
-        assert line_of(found, family, "pm")["value"] == pytest.approx(0.7, abs=1e-12)
-        assert line_of(found, family, distance)["value"] == pytest.approx(0.0, abs=1e-12)
-        assert line_of(found, family, "entropy_gap")["value"] == pytest.approx(0.0, abs=1e-12)
+    for name, distance in (("coin_bias", "wd01"), ("dice_sum", "wd_line_norm")):
+        assert line_of(found, name, "pm")["value"] == pytest.approx(0.7, abs=1e-12)
+        assert line_of(found, name, distance)["value"] == pytest.approx(0.0, abs=1e-12)
+        assert line_of(found, name, "entropy_gap")["value"] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_nothing_but_what_was_written_is_said_where_nobody_watches(done):

@@ -88,13 +88,14 @@ def frames_of(rows: Sequence[Mapping[str, object]]) -> "tuple[pd.DataFrame, pd.D
     import pandas as pd
 
     columns = {name: [row[name] for row in rows] for name in _OF_FRAME}
+    is_partial = any(row["is_resolved"] is not None for row in rows)
     frame = pd.DataFrame(
         {
             name: np.array(values, dtype=_DTYPES[COLUMNS[name]])
             if COLUMNS[name] in _DTYPES
             else values
             for name, values in columns.items()
-            if name not in (*_ENDS, *_KNOWN) or any(value is not None for value in values)
+            if is_partial or name not in (*_ENDS, *_KNOWN)
         }
     )
     n_options = frame["n_options"].to_numpy()
