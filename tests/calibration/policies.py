@@ -5,6 +5,8 @@ A policy is a function from `Targets` to the mass of each option; what the masse
 of 1 is on everything else.
 """
 
+import json
+
 import numpy as np
 
 from likely.calibration.tables import Masses, exact_masses, targets
@@ -79,6 +81,25 @@ def policy_model(items, policy) -> TableModel:
     spellings of all its words, evenly. A spelling ends the text, so its word has ended for sure.
     Where the numbers are taken out (`Item.blank`), options are equally likely.
     """
+    tokens, laws = _tokens_and_laws(items, policy)
+
+    def next_probs(context):
+        return laws.get(context[-1], {END: 1.0})
+
+    return TableModel(tokens, next_probs, eos=END, name=f"policy:{policy}")
+
+
+def write_policy(path, items, policy) -> str:
+    """Write the same model as a file; return the spec that loads it."""
+    tokens, laws = _tokens_and_laws(items, policy)
+    rows = [{"after": [], "probs": {END: 1.0}}]
+    rows += [{"after": [context], "probs": law} for context, law in laws.items()]
+    data = {"tokens": tokens, "bos": "<s>", "eos": END, "rows": rows}
+    path.write_text(json.dumps(data))
+    return f"table:{path}"
+
+
+def _tokens_and_laws(items, policy):
     items = list(items)
     goal = targets(items)
     mass = POLICIES[policy](goal)
@@ -91,12 +112,7 @@ def policy_model(items, policy) -> TableModel:
             laws.setdefault(item.blank, _law(item, even, is_spread=False))
         forms = (form for option in item.options for form in _forms(option))
         tokens |= dict.fromkeys([*forms, *(item.lead + o.words[0] for o in item.options)])
-    tokens |= dict.fromkeys(laws)
-
-    def next_probs(context):
-        return laws.get(context[-1], {END: 1.0})
-
-    return TableModel(list(tokens), next_probs, eos=END, name=f"policy:{policy}")
+    return list(tokens | dict.fromkeys(laws)), laws
 
 
 def _forms(option):

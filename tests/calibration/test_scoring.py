@@ -1,5 +1,6 @@
 """Items on models: exact masses, the same whatever the order, and nothing evaluated twice."""
 
+import gc
 import itertools
 import math
 from dataclasses import replace
@@ -16,7 +17,7 @@ import likely
 from likely.calibration import scoring
 from likely.calibration.access.partial import partial_metrics
 from likely.calibration.data_sets.family import build
-from likely.calibration.data_sets.items import Option
+from likely.calibration.data_sets.items import Item, Option
 from likely.calibration.metrics import measure
 from likely.calibration.scored import KINDS
 from likely.calibration.scoring import iter_scored, score_items
@@ -584,3 +585,24 @@ def test_numbers_on_a_model_without_rows_ask_for_another_policy():
     with pytest.raises(CapabilityError, match="word_end='never'"):
         score_items(model, items)
     assert not score_items(model, items, word_end="never").has_word_ends.any()
+
+
+def test_items_that_are_made_as_they_are_read_are_held_a_batch_at_a_time():
+    items = build("colors", preset="smoke")
+    model = policy_model(list(items), "calibrated")
+    before, most = _n_live(), []
+    own = model.evaluate
+
+    def evaluate(work, sink):
+        most.append(_n_live() - before)
+        own(work, sink)
+
+    model.evaluate = evaluate
+    whole = score_items(model, items, batch=16)
+    assert len(whole) == len(items)
+    assert 0 < max(most) <= 16 + 1  # and the one that the loop before has just let go
+
+
+def _n_live():
+    gc.collect()
+    return sum(type(thing) is Item for thing in gc.get_objects())

@@ -64,18 +64,20 @@ def compare_models(
     Args:
         first: A row an item of one model.
         second: Of the other; items are matched by their id, and others left out.
-        metrics: Which metrics; one that is defined for no item of a family is left out there.
+        metrics: Which metrics; one that is defined for no item of a family, or for too few for an
+            interval, is left out there.
         n_resamples: Of the pigeonhole bootstrap.
         level: Of the intervals.
         seed: Of the random streams.
 
     Raises:
-        InputError: The models share no item.
+        InputError: The models share no item, or none on which they can be compared.
     """
     both = first.merge(second, on="id", suffixes=("", "_other"))
     if both.empty:
         raise InputError("the two results share no item; run both with the same preset and seed")
     found: list[tuple[str, str, PairedComparison, int]] = []
+    failure = InputError(f"none of the metrics {list(metrics)} is defined for an item of both")
     for family, own in both.groupby("family", sort=False):
         units, cells = sampling_units(own), codes(own, ["template"])
         for metric in metrics:
@@ -85,11 +87,17 @@ def compare_models(
             shared = ~(np.isnan(mine) | np.isnan(theirs))
             if not shared.any():
                 continue
-            compared = compare_paired(
-                mine, theirs, units, cells=cells, n_resamples=n_resamples, level=level,
-                unit=ESTIMATED[metric], seed=seed,
-            )  # fmt: skip
+            try:
+                compared = compare_paired(
+                    mine, theirs, units, cells=cells, n_resamples=n_resamples, level=level,
+                    unit=ESTIMATED[metric], seed=seed,
+                )  # fmt: skip
+            except InputError as error:  # items that vary in nothing have no interval
+                failure = error
+                continue
             found.append((str(family), metric, compared, int(shared.sum())))
+    if not found:
+        raise failure
     adjusted = holm(np.array([compared.test.p_value for _, _, compared, _ in found]))
     return tuple(
         Difference(

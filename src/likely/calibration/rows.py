@@ -3,13 +3,17 @@
 Unit: as the columns say; masses in nats.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from likely.calibration.data_sets.items import Item
 from likely.calibration.evaluation import Evaluation
-from likely.calibration.metrics import METRICS
+from likely.calibration.metrics import METRICS, shares
+from likely.calibration.tables import Masses
+from likely.core.estimate import Cost
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +27,7 @@ _ENDS = tuple(
     for name in ("pm", "pi1", "wd01", "wd_line_norm", "entropy_gap")
     for end in ("low", "high")
 )
+_KNOWN = ("is_resolved", "is_outer")
 
 COLUMNS: dict[str, str] = {
     **dict.fromkeys(_DESIGN, "text"),
@@ -35,7 +40,7 @@ COLUMNS: dict[str, str] = {
     **dict.fromkeys(("p1", "m1", "m2", "pi1"), "float"),
     **dict.fromkeys(METRICS, "float"),
     **dict.fromkeys(_ENDS, "float"),
-    "is_resolved": "bool",
+    **dict.fromkeys(_KNOWN, "bool"),
     "context": "text",
     "labels": "texts",
     "values": "floats",
@@ -44,73 +49,140 @@ COLUMNS: dict[str, str] = {
     "log_mass_low": "floats",
     "flags": "texts",
 }
-"""Name and kind of each column, in order; what is not defined is null. The last ones hold the
-context, and a list with an entry for each option."""
+"""Name and kind of each column, in order; what is not defined is null, as are the ends of metrics
+where the model is known exactly. The last ones hold the context, and a list with an entry for each
+option."""
 
-_LISTS = ("labels", "values", "ideal", "log_mass", "log_mass_low", "flags")
+_OF_ITEMS = ("context", "labels", "values", "ideal", "log_mass", "log_mass_low", "flags")
+_OF_FRAME = tuple(name for name in COLUMNS if name not in _OF_ITEMS)
+
+_DTYPES = {"float": np.float64, "int": np.int64}
 
 
-def to_rows(evaluation: Evaluation) -> list[dict[str, object]]:
-    """Return one row an item with every name of `COLUMNS`."""
-    masses, asked = evaluation.scored.masses, evaluation.targets
-    known = evaluation.frame.to_dict("records")
-    rows = []
-    for i, (item, row) in enumerate(zip(evaluation.items, known, strict=True)):
-        own = slice(int(asked.offsets[i]), int(asked.offsets[i + 1]))
-        plain = {name: _plain(row.get(name), kind) for name, kind in COLUMNS.items()}
-        plain |= {
-            "context": item.context,
-            "labels": tuple(option.label for option in item.options),
-            "values": tuple(_plain(float(x), "float") for x in asked.values[own]),
-            "ideal": tuple(asked.ideal[own].tolist()),
-            "log_mass": tuple(masses.log_mass[own].tolist()),
-            "log_mass_low": tuple(masses.log_mass_low[own].tolist()),
-            "flags": tuple(sorted(evaluation.scored.flags[i])),
-        }
-        rows.append(plain)
-    return rows
+def iter_rows(evaluation: Evaluation, *, chunk: int = 4096) -> Iterator[dict[str, object]]:
+    """Yield one row an item with every name of `COLUMNS`, few held at a time.
+
+    Args:
+        evaluation: Of a model.
+        chunk: Rows that are made together.
+    """
+    frame, items = evaluation.frame, iter(evaluation.items)
+    for start in range(0, len(frame), chunk):
+        part = frame.iloc[start : start + chunk]
+        known = [
+            _plain(part[name].tolist() if name in part else [None] * len(part), kind)
+            for name, kind in COLUMNS.items()
+            if name not in _OF_ITEMS
+        ]
+        for place, row in enumerate(zip(*known, strict=True), start):
+            yield dict(zip(_OF_FRAME, row, strict=True)) | _of_item(evaluation, place, next(items))
 
 
 def frames_of(rows: Sequence[Mapping[str, object]]) -> "tuple[pd.DataFrame, pd.DataFrame]":
     """Return the tables of an evaluation from its rows.
 
     Args:
-        rows: As `to_rows` made them.
+        rows: As `iter_rows` made them.
 
     Returns:
         The frame of items, and the frame of options; see `likely.calibration.frame`.
     """
     import pandas as pd
 
+    columns = {name: [row[name] for row in rows] for name in _OF_FRAME}
+    is_partial = any(row["is_resolved"] is not None for row in rows)
     frame = pd.DataFrame(
         {
-            name: [
-                float("nan") if row[name] is None and kind == "float" else row[name] for row in rows
-            ]
-            for name, kind in COLUMNS.items()
-            if name not in _LISTS and name != "context"
+            name: np.array(values, dtype=_DTYPES[COLUMNS[name]])
+            if COLUMNS[name] in _DTYPES
+            else values
+            for name, values in columns.items()
+            if is_partial or name not in (*_ENDS, *_KNOWN)
         }
     )
-    options: list[dict[str, object]] = []
-    for row in rows:
-        log_mass = np.array(row["log_mass"], dtype=np.float64)
-        top = log_mass.max()
-        weights = np.exp(log_mass - top) if np.isfinite(top) else np.full(len(log_mass), np.nan)
-        lists = [cast(Sequence[object], row[name]) for name in ("labels", "values", "ideal")]
-        for position, (label, value, ideal) in enumerate(zip(*lists, strict=True)):
-            options.append(
-                {
-                    "model": row["model"], "id": row["id"], "family": row["family"],
-                    "template": row["template"], "position": position, "label": label,
-                    "value": float("nan") if value is None else value, "ideal": ideal,
-                    "mass": float(np.exp(log_mass[position])),
-                    "pi": float(weights[position] / weights.sum()),
-                }
-            )  # fmt: skip
-    return frame, pd.DataFrame(options)
+    n_options = frame["n_options"].to_numpy()
+    item_of = np.repeat(np.arange(len(rows)), n_options)
+    starts = np.cumsum(n_options) - n_options
+
+    def joined(name: str) -> list[object]:
+        return [value for row in rows for value in cast(Sequence[object], row[name])]
+
+    log_mass = np.array(joined("log_mass"), dtype=np.float64)
+    whole = Masses(
+        offsets=np.append(starts, len(item_of)), log_mass=log_mass, log_mass_low=log_mass
+    )
+    options = pd.DataFrame(
+        {name: frame[name].to_numpy()[item_of] for name in ("model", "id", "family", "template")}
+        | {
+            "position": np.arange(len(item_of)) - starts[item_of],
+            "label": joined("labels"),
+            "value": np.array(joined("values"), dtype=np.float64),
+            "ideal": np.array(joined("ideal"), dtype=np.float64),
+            "mass": np.exp(log_mass),
+            "pi": shares(whole),
+        }
+    )
+    return frame, options
 
 
-def _plain(value: object, kind: str) -> object:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+def evaluation_of(rows: Sequence[Mapping[str, object]], like: Evaluation) -> Evaluation | None:
+    """Return the evaluation of another model on the same items, from its rows.
+
+    Args:
+        rows: As `iter_rows` made them.
+        like: An evaluation of the same items.
+
+    Returns:
+        None if the items are others. Masses, flags and metrics are those of the rows; what rows do
+        not hold, how spellings shared the mass, is not known, and the policy is that of ``like``.
+    """
+    frame, options = frames_of(rows)
+    if frame["id"].tolist() != like.frame["id"].tolist():
         return None
-    return int(cast(int, value)) if kind == "int" else value
+    low = [x for row in rows for x in cast(Sequence[float], row["log_mass_low"])]
+    with np.errstate(divide="ignore"):
+        log_mass = np.log(options["mass"].to_numpy(dtype=np.float64))
+        log_other = np.log(frame["other"].to_numpy(dtype=np.float64))
+    is_exact = np.array([row["log_mass"] == row["log_mass_low"] for row in rows])
+    item_of = like.targets.item_of
+    scored = replace(
+        like.scored,
+        masses=Masses(
+            offsets=like.targets.offsets,
+            log_mass=log_mass,
+            log_mass_low=np.where(is_exact[item_of], log_mass, np.array(low, dtype=np.float64)),
+        ),
+        log_other=log_other,
+        shares=np.full_like(like.scored.shares, np.nan),
+        flags=tuple(frozenset(cast(Sequence[str], row["flags"])) for row in rows),
+        partial={},
+        cost=Cost(),
+    )
+    metrics = {
+        name: frame[name].to_numpy(dtype=np.float64)
+        for name in (*METRICS, *_ENDS)
+        if name in frame.columns
+    }
+    return replace(like, model=str(rows[0]["model"]), scored=scored, metrics=metrics)
+
+
+def _of_item(evaluation: Evaluation, place: int, item: Item) -> dict[str, object]:
+    """Return the columns of `_OF_ITEMS` for an item."""
+    masses, asked = evaluation.scored.masses, evaluation.targets
+    own = slice(int(asked.offsets[place]), int(asked.offsets[place + 1]))
+    return {
+        "context": item.context,
+        "labels": tuple(option.label for option in item.options),
+        "values": tuple(_plain(asked.values[own].tolist(), "float")),
+        "ideal": tuple(asked.ideal[own].tolist()),
+        "log_mass": tuple(masses.log_mass[own].tolist()),
+        "log_mass_low": tuple(masses.log_mass_low[own].tolist()),
+        "flags": tuple(sorted(evaluation.scored.flags[place])),
+    }
+
+
+def _plain(values: Sequence[object], kind: str) -> list[object]:
+    """Return values of one kind with None for what is not defined."""
+    if kind == "bool":
+        return [None if value is None else bool(value) for value in values]
+    return [None if value != value else value for value in values]  # only NaN is not itself

@@ -1,8 +1,8 @@
 """``likely calibrate``: do a model's probabilities follow the numbers in the context?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -23,12 +23,13 @@ from likely.cli.progress import TokenMeter
 from likely.core.model import LanguageModel
 from likely.errors import InputError
 from likely.runs.paths import open_score_cache
-from likely.runs.store import ROW_SUFFIXES, Columns, check_writable, read_rows, write_rows
+from likely.runs.store import ROW_SUFFIXES, Columns, Row, check_writable, read_rows, write_rows
 
 if TYPE_CHECKING:
     from likely.calibration.analyses.frequencies import NumberCounts
     from likely.calibration.comparison import Difference
     from likely.calibration.data_sets.items import Item
+    from likely.calibration.evaluation import Evaluation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +38,19 @@ class Questions:
 
     preset: Annotated[
         Literal["smoke", "lite", "full"],
-        typer.Option("--preset", help="smoke 320 items, lite 9,320, full 203,400 (paper scale)."),
+        typer.Option(
+            "--preset",
+            help="How many items: smoke, lite or full; of the three families of the paper 320, "
+            "9,320 or 203,400 (as many as the paper has).",
+        ),
     ] = "lite"
     families: Annotated[
         str,
         typer.Option(
             "--families",
             metavar="NAMES",
-            help="With commas: colors,coin_bias; paper is the three of the paper; or all.",
+            help="With commas, such as colors,coin_bias; paper is the three of the paper, all "
+            "every one.",
         ),
     ] = "paper"
     design: Annotated[
@@ -117,8 +123,16 @@ class Judging:
         typer.Option(
             "--counts",
             metavar="FILE.csv",
-            help="How often numbers occur in a text, for the frequency analysis: columns number, "
-            "count. By default 1/n, which is no count.",
+            help="How often numbers occur in some text (columns number and count): does wd go with "
+            "how common the numbers are?",
+        ),
+    ] = None
+    counts_kind: Annotated[
+        Literal["exact", "approx", "modelled"] | None,
+        typer.Option(
+            "--counts-kind",
+            help="What --counts holds: counts, approximations, or what a law says; approx unless "
+            "told.",
         ),
     ] = None
     compare: Annotated[
@@ -159,18 +173,21 @@ def calibrate(
     path = out_path(output, name=f"calibrate {model.model}", suffixes=(".json",))
     names = _families(questions)
     _check_outputs(judging)
-    counts = _counts(judging.counts)
+    counts = _counts(judging)
+    _check_wrapper(asking)
     theirs = None if judging.compare is None else _read(judging.compare)
     design = None if questions.design == "balanced" else questions.design
     from likely.calibration.analysis import analyse
     from likely.calibration.comparison import compare_models
     from likely.calibration.data_sets.family import build_all
     from likely.calibration.evaluation import evaluate
-    from likely.calibration.rows import COLUMNS, frames_of, to_rows
+    from likely.calibration.rows import COLUMNS, frames_of, iter_rows
     from likely.cli.calibration_remedies import remedy_lines, remedy_reports
     from likely.cli.calibration_tables import screen_lines
 
     items = build_all(names, preset=questions.preset, seed=output.seed, design=design)
+    if theirs is not None:
+        _check_shared(items, theirs, judging.compare)
     loaded = load_model(model, output)
     if judging.lint:
         _lint(loaded, items, output, path)
@@ -206,15 +223,48 @@ def calibrate(
         },
     }
     lines = screen_lines(
-        loaded, found, analyses, differences, preset=questions.preset,
-        other=None if theirs is None else str(theirs[0]["model"]),
+        loaded, found, analyses, differences, sets=_sets(questions),
+        has_counts=counts is not None, other=None if theirs is None else str(theirs[0]["model"]),
     )  # fmt: skip
     if reports:
         lines[-1:-1] = [*remedy_lines(found, reports), ""]  # above the cost
     if judging.items is not None:
-        write_rows(judging.items, to_rows(found), cast(Columns, COLUMNS))
+        write_rows(judging.items, iter_rows(found), cast(Columns, COLUMNS))
         note(f"wrote {judging.items}", output)
+    if judging.figures is not None:
+        lines[-1:-1] = [*_draw(judging.figures, found, theirs, counts, output), ""]
     deliver(Result(document=document("calibrate", output, **parts), lines=lines), output, path)
+
+
+def _draw(
+    folder: Path,
+    found: "Evaluation",
+    theirs: Sequence[Mapping[str, object]] | None,
+    counts: "NumberCounts | None",
+    output: Output,
+) -> list[str]:
+    """Draw the figures, and return a line for each that could not be drawn."""
+    from likely.calibration.assigners import Rules
+    from likely.calibration.rows import evaluation_of
+    from likely.report.figures import Missing, save_all
+    from likely.report.figures.calibration import draw_all
+    from likely.report.figures.calibration.from_evaluations import tables_of
+
+    shown, pairs = [found], []
+    other = None if theirs is None else evaluation_of(theirs, found)
+    if other is not None:
+        if other.model == found.model:
+            other = replace(other, model=f"{other.model} (compared)")
+        shown, pairs = [other, found], [(other.model, found.model)]
+    elif theirs is not None:
+        note("figures show one model: the other's rows are of other items", output)
+    has_mass = any(bool((one.frame["pm"] >= 0.25).any()) for one in shown)
+    rules = Rules() if has_mass else Rules(null_pm=0.0)
+    drawings = draw_all(tables_of(shown, pairs=pairs, counts=counts, rules=rules))
+    save_all(drawings, folder)
+    note(f"wrote the figures to {folder}", output)
+    missing = [one for one in drawings if isinstance(one, Missing)]
+    return [f"no figure {one.name}: {one.reason}" for one in missing]
 
 
 def _families(questions: Questions) -> list[str]:
@@ -226,13 +276,11 @@ def _families(questions: Questions) -> list[str]:
     """
     from likely.calibration.data_sets.family import FAMILIES, PAPER
 
-    names = split_names(questions.families)
-    if not names:
+    groups = {"paper": PAPER, "all": FAMILIES.names()}
+    asked = split_names(questions.families)
+    if not asked:
         raise typer.BadParameter("give at least one name", param_hint="--families")
-    if names == ["paper"]:
-        names = list(PAPER)
-    elif names == ["all"]:
-        names = list(FAMILIES.names())
+    names = list(dict.fromkeys(name for one in asked for name in groups.get(one, (one,))))
     for name in names:
         designs = FAMILIES.load(name).designs
         if questions.design != "balanced" and questions.design not in designs:
@@ -250,12 +298,25 @@ def _check_outputs(judging: Judging) -> None:
         raise InputError(f"figures go to a folder, {str(judging.figures)!r} is a file")
 
 
-def _counts(path: Path | None) -> "NumberCounts | None":
-    if path is None:
+def _check_wrapper(asking: Asking) -> None:
+    from likely.calibration.chats import wrapper_name
+
+    wrapper_name(asking.chat, asking.wrapper)
+
+
+def _sets(questions: Questions) -> str:
+    design = "" if questions.design == "balanced" else f", design {questions.design}"
+    return f"preset {questions.preset}{design}"
+
+
+def _counts(judging: Judging) -> "NumberCounts | None":
+    if judging.counts is None:
+        if judging.counts_kind is not None:
+            raise typer.BadParameter("is of --counts; give both", param_hint="--counts-kind")
         return None
     from likely.calibration.analyses.frequencies import read_counts
 
-    return read_counts(path, kind="approx")
+    return read_counts(judging.counts, kind=judging.counts_kind or "approx")
 
 
 def _read(path: Path) -> list[dict[str, object]]:
@@ -265,6 +326,16 @@ def _read(path: Path) -> list[dict[str, object]]:
     if not rows:
         raise InputError(f"{str(path)!r} has no rows; make it with: likely calibrate --items FILE")
     return rows
+
+
+def _check_shared(items: "Iterable[Item]", theirs: Sequence[Row], path: Path | None) -> None:
+    """Raise if another model's rows are of other items, before hours of scoring show it."""
+    known = {row["id"] for row in theirs}
+    if known.isdisjoint(item.id for item in items):
+        raise InputError(
+            f"{str(path)!r} has none of these items; make it with the same --preset, --families, "
+            "--design and --seed"
+        )
 
 
 def _lint(model: LanguageModel, items: "Sequence[Item]", output: Output, path: Path | None) -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likely.cli.calibration_tables import show, span
 from likely.cli.claims import folded
+from likely.cli.intervals import show, span
 from likely.cli.screen import Column, table
 from likely.core.engine import Meter, Store
 from likely.core.model import LanguageModel

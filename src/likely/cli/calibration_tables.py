@@ -1,12 +1,15 @@
 """What an evaluation of calibration looks like on a screen. Units: probability, bits."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from likely.cli.claims import folded
 from likely.cli.deliver import show_model
-from likely.cli.screen import Column, show_cost, table
+from likely.cli.intervals import Cell, interval_table, show, show_ends, spanned, wrapped_table
+from likely.cli.screen import Column, show_cost
 from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel
 
@@ -16,14 +19,30 @@ if TYPE_CHECKING:
     from likely.calibration.evaluation import Evaluation
 
 _BASELINES = {
-    "best_constant": "best constant",
-    "higher_0.7": "Higher .7",
+    "best_constant": "best\nconstant",
+    "higher_0.7": "Higher\n.7",
     "uniform": "Uniform",
-    "pick_higher": "Pick Higher",
-    "pick_first": "Pick First",
+    "pick_higher": "Pick\nHigher",
+    "pick_first": "Pick\nFirst",
     "random_1": "Random",
 }
 """Rules that stand beside the model, and what the screen calls them."""
+
+_SHOWN = {
+    "behaviours/rates": "behaviours by rates",
+    "behaviours/nearest": "behaviours by nearest",
+    "behaviours/likelihood": "behaviours by likelihood",
+    "behaviours/rates, any mass": "behaviours by rates, any mass",
+    "plane_any_mass": "a and b",
+    "regression": "slope and position",
+    "order": "order",
+    "reliability": "ECE",
+    "strengths": "strengths",
+    "variance": "variance",
+}
+"""Parts of an analysis that the screen has, and what it calls them."""
+
+_FAMILY = Column(title="family", gives_way=True)
 
 _LEGEND = (
     "PM is the mass on the options, >=.75 the share of items with enough of it to read on. wd is "
@@ -40,7 +59,8 @@ def screen_lines(
     analyses: "Sequence[FamilyAnalysis]",
     differences: "Sequence[Difference]",
     *,
-    preset: str,
+    sets: str,
+    has_counts: bool,
     other: str | None,
 ) -> list[str]:
     """Return everything that a person is shown.
@@ -50,185 +70,212 @@ def screen_lines(
         found: What it gave.
         analyses: Of each family with two named options.
         differences: From another model.
-        preset: Of the items.
+        sets: What was chosen of the families, such as ``preset lite``.
+        has_counts: Whether frequencies are of a text; the law 1/n would say nothing of the model.
         other: Name of the other model.
     """
     policy = found.scored.policy
     asked = "bare text" if policy.chat == "none" else f"chat {policy.chat} ({policy.wrapper})"
     families = list(dict.fromkeys(found.frame["family"]))
+    parts = (
+        [*_main(found, families), "", *folded(_LEGEND), *_notes(found, families)],
+        _between(found, families),
+        _baselines(found, families),
+        _behaviours(analyses),
+        _order(analyses),
+        [*_strengths(analyses), *_variance(analyses)],
+        _frequency(analyses) if has_counts else [],
+        _skipped(analyses, has_counts=has_counts),
+        _differences(differences, found.model, other or "the other"),
+    )
     lines = [
         show_model(model),
-        f"calibration: {len(found)} items in {len(families)} "
-        f"famil{'ies' if len(families) > 1 else 'y'}, preset {preset}, {asked}, "
-        f"spellings {policy.level}",
-        "",
-        *_main(found, families),
-        "",
-        *folded(_LEGEND),
-        *_warnings(found, families),
-        "",
-        *_baselines(found, families),
+        *folded(
+            f"calibration: {len(found)} items in {len(families)} "
+            f"famil{'ies' if len(families) > 1 else 'y'}, {sets}, {asked}, "
+            f"spellings {policy.level}"
+        ),
     ]
-    for title, part in (
-        ("behaviours", _behaviours(analyses)),
-        ("order and slope", _order(analyses)),
-        ("strengths", _strengths(analyses)),
-        ("variance", _variance(analyses)),
-        ("frequency", _frequency(analyses)),
-    ):
-        if part:
-            lines += ["", *part]
-        elif title == "behaviours":
-            break
-    if differences:
-        lines += ["", *_differences(differences, found.model, other or "the other")]
+    for part in parts:
+        lines += ["", *part] if part else []
     return [*lines, "", show_cost(found.cost)]
 
 
-def show(value: float | None, *, sign: bool = False) -> str:
-    """Return a number with three decimals, or nothing where there is none.
-
-    >>> show(0.12345), show(-0.5, sign=True), show(None), show(1e-5), show(0.0)
-    ('.123', '-.500', '', '.000', '0')
-    """
-    if value is None or math.isnan(value):
-        return ""
-    if not math.isfinite(value) or value == 0.0:
-        return f"{value:g}"
-    text = f"{value:+.3f}" if sign else f"{value:.3f}"
-    return text.replace("0.", ".", 1) if abs(value) < 1.0 else text
-
-
-def span(estimate: Estimate | None, *, sign: bool = False) -> str:
-    """Return the interval of a number.
-
-    >>> span(Estimate(value=0.1, low=0.05, high=0.25, level=0.95, unit="none", method="x"))
-    '.050-.250'
-    """
-    if estimate is None:
-        return ""
-    between = ".." if sign else "-"
-    return f"{show(estimate.low, sign=sign)}{between}{show(estimate.high, sign=sign)}"
+def _numbers(*titles: str) -> list[Column]:
+    return [Column(title=title, is_number=True) for title in titles]
 
 
 def _main(found: "Evaluation", families: Sequence[str]) -> list[str]:
-    columns = [Column(title="family", gives_way=True)]
-    titles = ("items", "PM", "", ">=.75", "wd", "", "best constant", "RE", "", "kept", "right")
-    columns += [Column(title=title, is_number=True) for title in titles]
-    rows = []
-    for family in families:
-        line = {
-            metric: found.line(family, metric).estimate
-            for metric in ("pm", "is_gated", "entropy_gap", "entropy_kept", "is_direction_right")
-        }
-        name = _distance(found, family)
-        distance = found.line(family, name).estimate
-        rows.append(
-            [
-                family,
-                str(found.line(family, "pm").n_items),
-                show(_value(line["pm"])),
-                span(line["pm"]),
-                show(_value(line["is_gated"])),
-                show(_value(distance)),
-                span(distance),
-                show(_baseline(found, family, "best_constant", name)),
-                show(_value(line["entropy_gap"]), sign=True),
-                span(line["entropy_gap"], sign=True),
-                show(_value(line["entropy_kept"])),
-                show(_value(line["is_direction_right"])),
-            ]
-        )
-    return table(columns, rows)
+    columns = [_FAMILY, *_numbers("items", "PM", ">=.75", "wd", "RE", "kept", "right")]
+    rows: list[list[Cell | str]] = [
+        [
+            family,
+            str(found.line(family, "pm").n_items),
+            _mean(found, family, "pm"),
+            replace(_mean(found, family, "is_gated"), interval=""),
+            _mean(found, family, _distance(found, family)),
+            _mean(found, family, "entropy_gap", sign=True),
+            show(_value(found.line(family, "entropy_kept").estimate)),
+            replace(_mean(found, family, "is_direction_right"), interval=""),
+        ]
+        for family in families
+    ]
+    return interval_table(columns, rows)
+
+
+def _mean(found: "Evaluation", family: str, metric: str, *, sign: bool = False) -> Cell:
+    """Return the mean of a metric with its interval, or alone where there is none."""
+    line = found.line(family, metric)
+    if line.estimate is not None or line.n_infinite:
+        return spanned(line.estimate, sign=sign)
+    values = found.frame.loc[found.frame["family"] == family, metric]
+    return Cell(text=show(float(values.mean()), sign=sign))
 
 
 def _distance(found: "Evaluation", family: str) -> str:
     """Return the distance that headlines: on the line where options are numbers."""
-    of_numbers = found.line(family, "wd_line_norm").estimate
-    return "wd01" if of_numbers is None else "wd_line_norm"
+    own = found.frame["family"] == family
+    return "wd01" if found.frame.loc[own, "wd_line_norm"].isna().all() else "wd_line_norm"
 
 
-def _warnings(found: "Evaluation", families: Sequence[str]) -> list[str]:
+def _notes(found: "Evaluation", families: Sequence[str]) -> list[str]:
+    """Return what has to be known before the numbers are believed."""
     lines: list[str] = []
-    for family in families:
-        mass = found.line(family, "pm").estimate
-        if mass is not None and mass.value < 0.75:
-            lines += folded(
-                f"{family}: the options have {mass.value:.1%} of the mass, so the distance is of "
-                "what little the model says about them"
-            )
-        undefined = found.line(family, "wd01").n_undefined
-        if undefined:
-            lines += folded(f"{family}: {undefined} items without any mass have no distance")
-    flags = found.n_flagged
-    if flags:
-        told = ", ".join(f"{name} {n}" for name, n in flags.items())
-        lines += folded(f"items with flags: {told}")
+    alone = [family for family in families if found.line(family, "pm").estimate is None]
+    alone = [family for family in alone if _mean(found, family, "pm").text]
+    if alone:
+        lines += folded(
+            f"Means without an interval are of too few templates, options and numbers: "
+            f"{_and(alone)}."
+        )
+    masses = found.frame.groupby("family")["pm"].mean()
+    scarce = [family for family in families if masses[family] < 0.75]
+    if scarce:
+        lines += folded(
+            f"PM is below .75 in {_listed(scarce)}: there wd and what follows is of what little "
+            "the model says about the options."
+        )
+    without = {family: _n_without_mass(found, family) for family in families}
+    told = [f"{family} {n}" for family, n in without.items() if n]
+    if told:
+        lines += folded(f"Items without any mass on their options, which have no wd: {_and(told)}.")
+    if found.n_flagged:
+        told = [f"{name} {n}" for name, n in found.n_flagged.items()]
+        lines += folded(f"Items with flags: {', '.join(told)}.")
     shares = {name: share for name, share in found.surface_shares.items() if share >= 0.005}
     if shares:
-        told = ", ".join(f"{name.replace('_', ' ')} {share:.0%}" for name, share in shares.items())
-        lines += folded(f"spellings that carry the mass: {told}")
+        told = [f"{name.replace('_', ' ')} {share:.0%}" for name, share in shares.items()]
+        lines += folded(f"Spellings that carry the mass: {', '.join(told)}.")
     return lines
 
 
+def _n_without_mass(found: "Evaluation", family: str) -> int:
+    own = (found.frame["family"] == family).to_numpy(dtype=bool)
+    is_undefined = found.frame["wd01"].isna().to_numpy(dtype=bool)
+    return int((own & is_undefined & found.scored.masses.is_exact).sum())
+
+
+def _between(found: "Evaluation", families: Sequence[str]) -> list[str]:
+    """Return the mean ends of metrics where a model lists only its likeliest tokens."""
+    is_exact = found.scored.masses.is_exact
+    if is_exact.all():
+        return []
+    titles = ("items", "resolved", "PM", "wd", "wd on the line", "RE")
+    rows: list[list[Cell | str]] = []
+    for family in families:
+        own = found.frame[(found.frame["family"] == family).to_numpy(dtype=bool) & ~is_exact]
+        if not len(own):
+            continue
+        resolved = float(own["is_resolved"].to_numpy(dtype=np.float64).mean())
+        ends = [
+            _mean_ends(own[f"{name}_low"], own[f"{name}_high"], sign=name == "entropy_gap")
+            for name in ("pm", "wd01", "wd_line_norm", "entropy_gap")
+        ]
+        rows.append([family, str(len(own)), show(resolved), *ends])
+    return [
+        "items that are known only in part",
+        *interval_table([_FAMILY, *_numbers(*titles)], rows),
+        *folded(
+            "The model lists only its likeliest tokens: means of the least and the most that each "
+            "item can have. resolved is the share of items whose ends are within .01."
+        ),
+    ]
+
+
+def _mean_ends(low: Iterable[float], high: Iterable[float], *, sign: bool) -> str:
+    ends = np.array([list(low), list(high)], dtype=np.float64)
+    ends = ends[:, ~np.isnan(ends).any(axis=0)]
+    if not ends.size:
+        return ""
+    return show_ends(float(ends[0].mean()), float(ends[1].mean()), sign=sign)
+
+
 def _baselines(found: "Evaluation", families: Sequence[str]) -> list[str]:
-    columns = [Column(title="wd of rules on these items")]
-    columns += [Column(title=title, is_number=True) for title in ("model", *_BASELINES.values())]
-    rows = []
+    columns = [_FAMILY, *_numbers("model", *_BASELINES.values())]
+    rows: list[list[Cell | str]] = []
     for family in families:
         name = _distance(found, family)
-        own = found.line(family, name).estimate
         rules = [show(_baseline(found, family, rule, name)) for rule in _BASELINES]
-        rows.append([family, show(_value(own)), *rules])
-    return table(columns, rows)
+        rows.append([family, replace(_mean(found, family, name), interval=""), *rules])
+    return ["wd of the model, and of rules on the same items", *interval_table(columns, rows)]
 
 
 def _behaviours(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
     columns = [
-        Column(title="behaviour of cells"),
+        Column(title="family"),
+        *_numbers("cells"),
         Column(title="by"),
-        Column(title="cells", is_number=True),
-        Column(title="", gives_way=True),
+        Column(title="labels"),
     ]
     rows = []
     for one in analyses:
+        by_told: dict[tuple[int, str], list[str]] = {}
         for assigner, labels in one.behaviours.items():
             told = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in labels.items())
-            rows.append([one.family, assigner, str(sum(labels.values())), told])
-    return table(columns, rows) if rows else []
+            by_told.setdefault((sum(labels.values()), told), []).append(assigner)
+        for (n_cells, told), names in by_told.items():
+            by = "; ".join(names) if len(names) < len(one.behaviours) else "all"
+            rows.append([one.family, str(n_cells), by, told])
+    if not rows:
+        return []
+    return [
+        "behaviours",
+        *wrapped_table(columns, rows),
+        *folded(
+            "A cell is a template with two options in their order. Labels go by the rates of what "
+            "its items do, by the nearest behaviour, or by likelihood; with any mass null is no "
+            "label. null: hardly any mass on the options; mixed: no behaviour is clearly nearest."
+        ),
+    ]
 
 
 def _order(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
-    titles = ("a", "b", "slope", "", "position", "", "order", "", "ECE")
-    columns = [Column(title="order and slope")]
-    columns += [Column(title=title, is_number=True) for title in titles]
-    rows = []
+    columns = [_FAMILY, *_numbers("a", "b", "slope", "position", "order", "ECE")]
+    rows: list[list[Cell | str]] = []
     for one in analyses:
         line = None if one.regression is None else one.regression.line
-        order = None if one.order is None else one.order.delta
         rows.append(
             [
                 one.family,
                 "" if one.plane_any_mass is None else show(one.plane_any_mass.a),
                 "" if one.plane_any_mass is None else show(one.plane_any_mass.b),
-                "" if line is None else show(line.beta.value),
-                "" if line is None else span(line.beta, sign=True),
-                "" if line is None else show(line.alpha.value, sign=True),
-                "" if line is None else span(line.alpha, sign=True),
-                show(_value(order), sign=True),
-                span(order, sign=True),
+                spanned(None if line is None else line.beta, sign=True),
+                spanned(None if line is None else line.alpha, sign=True),
+                spanned(None if one.order is None else one.order.delta, sign=True),
                 "" if one.reliability is None else show(one.reliability.ece),
             ]
         )
     if not rows:
         return []
     return [
-        *table(columns, rows),
+        "order and slope",
+        *interval_table(columns, rows),
         *folded(
             "a and b: how often the first option is picked where it is likelier, and where it is "
             "not, whatever their mass; (1, 0) follows the numbers, (1, 1) and (0, 0) the order, "
             "(.5, .5) is a coin. slope and position: log-odds of the model against the ideal, 1 "
-            "and 0 if calibrated. order: what an option gains by being mentioned first."
+            "and 0 if calibrated. order: what an option gains by being mentioned first. ECE: "
+            "calibration error of the first option's share."
         ),
     ]
 
@@ -238,7 +285,10 @@ def _strengths(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
     for one in analyses:
         if one.strengths is None or len(set(one.strengths.groups.values())) > 1:
             continue  # strengths compare only options that meet
-        told = [f"{name} {show(x.value, sign=True)}" for name, x in one.strengths.strengths.items()]
+        found = {name: x.value for name, x in one.strengths.strengths.items()}
+        if max(map(abs, found.values())) < 0.0005:
+            continue  # all of them 0 on a screen
+        told = [f"{name} {show(value, sign=True)}" for name, value in found.items()]
         lines += folded(f"strengths in {one.family}, nats whatever the numbers: {', '.join(told)}")
     return lines
 
@@ -248,19 +298,36 @@ def _variance(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
     for one in analyses:
         if one.variance is None:
             continue
-        told = sorted(one.variance.terms, key=lambda term: -term.share)
-        shares = ", ".join(f"{term.name} {term.share:.1%}" for term in told if term.share >= 0.001)
+        terms = sorted(one.variance.terms, key=lambda term: -term.share)
+        told = [f"{term.name} {term.share:.1%}" for term in terms if term.share >= 0.001]
+        if not told:
+            continue  # terms that the items cannot tell apart: nothing about the model
         rest = one.variance.residual / one.variance.total
-        told_rest = f"{shares}, rest {rest:.1%}" if shares else f"no term alone, rest {rest:.1%}"
-        lines += folded(f"variance of log-odds in {one.family}: {told_rest}")
+        told.append(f"rest {rest:.1%}")
+        shared = 1.0 - rest - sum(term.share for term in terms)
+        if shared >= 0.001:
+            told.append(f"of terms that these items cannot tell apart {shared:.1%}")
+        lines += folded(f"variance of log-odds in {one.family}: {', '.join(told)}")
     return lines
 
 
+def _skipped(analyses: "Sequence[FamilyAnalysis]", *, has_counts: bool) -> list[str]:
+    """Return what could not be estimated, so that nothing is missing in silence."""
+    names = _SHOWN | ({"frequency": "frequency"} if has_counts else {})
+    where = {part: [one.family for one in analyses if part in one.skipped] for part in names}
+    where["order"] += [
+        one.family for one in analyses if one.order is not None and one.order.delta is None
+    ]
+    told = [f"{names[part]} of {_listed(of)}" for part, of in where.items() if of]
+    if not told:
+        return []
+    return folded(f"Not estimated, for the reasons that --json gives: {'; '.join(told)}.")
+
+
 def _frequency(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
-    columns = [Column(title="frequency of numbers"), Column(title="scale")]
-    titles = ("raw", "", "null", "Pick Higher", "Uniform", "partial", "permuted p")
-    columns += [Column(title=title, is_number=True) for title in titles]
-    rows = []
+    columns = [_FAMILY, Column(title="scale")]
+    columns += _numbers("raw", "null", "Pick\nHigher", "Uniform", "partial", "permuted\np")
+    rows: list[list[Cell | str]] = []
     sources: dict[str, None] = {}
     for one in analyses:
         if one.frequency is None:
@@ -271,8 +338,7 @@ def _frequency(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
                 [
                     one.family,
                     scale or "all",
-                    show(_value(effect.spearman), sign=True),
-                    span(effect.spearman, sign=True),
+                    spanned(effect.spearman, sign=True),
                     show(effect.nulls.get("itself"), sign=True),
                     show(effect.nulls.get("higher"), sign=True),
                     show(effect.nulls.get("uniform"), sign=True),
@@ -283,7 +349,8 @@ def _frequency(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
     if not rows:
         return []
     return [
-        *table(columns, rows),
+        "frequency of numbers",
+        *interval_table(columns, rows),
         *folded(
             f"Spearman's correlation of wd with the gap in frequency, {', '.join(sources)}. null: "
             "of the model itself made blind to frequency, with its own levels for wording and "
@@ -294,26 +361,41 @@ def _frequency(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
 
 
 def _differences(differences: "Sequence[Difference]", model: str, other: str) -> list[str]:
-    columns = [Column(title=f"{model} less {other}", gives_way=True), Column(title="")]
-    titles = ("items", "model", "other", "difference", "", "p (Holm)")
-    columns += [Column(title=title, is_number=True) for title in titles]
-    rows = [
+    columns = [_FAMILY, Column(title="metric")]
+    columns += _numbers("items", "model", "other", "difference", "p (Holm)")
+    rows: list[list[Cell | str]] = [
         [
             one.family,
             one.metric,
             str(one.n_items),
             show(one.comparison.first.value),
             show(one.comparison.second.value),
-            show(one.comparison.delta.value, sign=True),
-            span(one.comparison.delta, sign=True),
+            spanned(one.comparison.delta, sign=True),
             show(one.adjusted_p),
         ]
         for one in differences
     ]
+    if not rows:
+        return []
     return [
-        *table(columns, rows),
-        *folded("p by sign flips over templates, adjusted for all rows together."),
+        *folded(f"differences: {model} less {other}"),
+        *interval_table(columns, rows),
+        *folded(
+            "pm is PM; wd01 is wd of two options, wd_line_norm of numbers, wd_raw with everything "
+            "else as an outcome; entropy_gap is RE. p by sign flips over templates, adjusted for "
+            "all rows together."
+        ),
     ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return _and(list(dict.fromkeys(names)))
+
+
+def _and(names: Sequence[str]) -> str:
+    """Return names with commas and an "and" before the last."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _baseline(found: "Evaluation", family: str, name: str, metric: str) -> float | None:

@@ -9,11 +9,12 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
-from likely.core.jsonio import dumps, number
+from likely.core.jsonio import dumps, encode, number
 from likely.errors import InputError, StoreError
 
 Kind = Literal["text", "int", "float", "bool", "texts", "ints", "floats", "bools"]
@@ -22,6 +23,11 @@ Row: TypeAlias = Mapping[str, object]
 
 ROW_SUFFIXES = (".jsonl", ".parquet")
 """What a file of rows may end in."""
+
+_CHUNK = 4096
+"""Rows that are held at a time: the fewer, the more they take in Parquet."""
+
+_NAMED = 12  # columns that a message names
 
 _REMEDIES = {
     errno.ENOSPC: "the disk is full: free some space or name a file on another disk",
@@ -78,24 +84,7 @@ def write_bytes(path: Path, raw: bytes) -> None:
     Raises:
         StoreError: The disk is full, or the file cannot be written.
     """
-    target = Path(os.path.realpath(path))  # a link keeps pointing where it pointed
-    part = _part(target)
-    try:
-        if not _is_replaceable(target):
-            target.write_bytes(raw)
-            return
-        try:
-            with part.open("xb") as file:
-                file.write(raw)
-                file.flush()
-                os.fsync(file.fileno())
-            if target.exists():
-                shutil.copymode(target, part)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise store_error(path, "write", error) from error
+    _write_chunks(path, [raw])
 
 
 def read_bytes(path: Path) -> bytes:
@@ -110,12 +99,12 @@ def read_bytes(path: Path) -> bytes:
         raise store_error(path, "read", error) from error
 
 
-def write_rows(path: Path, rows: Sequence[Row], columns: Columns) -> None:
+def write_rows(path: Path, rows: Iterable[Row], columns: Columns) -> None:
     """Write rows as JSONL or Parquet, after the ending of ``path``.
 
     Args:
         path: Ends in ``.jsonl`` or ``.parquet``.
-        rows: Each with a value, or None, for every column.
+        rows: Each with a value, or None, for every column. Few are held at a time.
         columns: Name and kind of each column, in order.
 
     Raises:
@@ -123,14 +112,11 @@ def write_rows(path: Path, rows: Sequence[Row], columns: Columns) -> None:
         NumericalError: A number is NaN.
         StoreError: The file cannot be written.
     """
-    for i, row in enumerate(rows):
-        if row.keys() != columns.keys():
-            odd = sorted(row.keys() ^ columns.keys())
-            raise InputError(f"row {i} does not fit the columns {list(columns)}: {odd}")
+    fitting = _fitting(rows, columns)
     if path.suffix == ".jsonl":
-        write_bytes(path, encode_lines({name: row[name] for name in columns} for row in rows))
+        _write_chunks(path, _line_chunks(fitting))
     elif path.suffix == ".parquet":
-        write_bytes(path, _parquet_bytes(rows, columns))
+        write_bytes(path, _parquet_bytes(fitting, columns))
     else:
         raise InputError(f"rows go to a file ending in {list(ROW_SUFFIXES)}, got {str(path)!r}")
 
@@ -153,19 +139,10 @@ def read_rows(path: Path, columns: Columns) -> list[dict[str, object]]:
             rows.append(decode_row(json.loads(line), columns))
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(
-                f"{path}:{i}: this line is no row of {list(columns)}: {error}; "
+                f"{path}:{i}: this line is no row of {_named(columns)}: {error!r}; "
                 "the file is damaged or is another kind of result"
             ) from error
     return rows
-
-
-def encode_lines(rows: Iterable[Row]) -> bytes:
-    """Return rows as strict JSON, one a line, in UTF-8.
-
-    Raises:
-        NumericalError: A number is NaN.
-    """
-    return "".join(dumps(row) + "\n" for row in rows).encode()
 
 
 def decode_row(row: Row, columns: Columns) -> dict[str, object]:
@@ -188,6 +165,59 @@ def _decode(value: object, kind: Kind) -> object:
     return tuple(cast(Sequence[object], value)) if kind in ("texts", "ints", "bools") else value
 
 
+def _write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a file as `write_bytes` does, as it comes; whatever ``chunks`` raises leaves no file.
+
+    Raises:
+        StoreError: As `write_bytes`.
+    """
+    target = Path(os.path.realpath(path))  # a link keeps pointing where it pointed
+    part = _part(target)
+    try:
+        if not _is_replaceable(target):
+            with target.open("wb") as file:
+                file.writelines(chunks)
+            return
+        try:
+            with part.open("xb") as file:
+                file.writelines(chunks)
+                file.flush()
+                os.fsync(file.fileno())
+            if target.exists():
+                shutil.copymode(target, part)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise store_error(path, "write", error) from error
+
+
+def _fitting(rows: Iterable[Row], columns: Columns) -> Iterator[dict[str, object]]:
+    """Yield rows with their columns in order.
+
+    Raises:
+        InputError: A row has other names.
+    """
+    for i, row in enumerate(rows):
+        if row.keys() != columns.keys():
+            odd = sorted(row.keys() ^ columns.keys())
+            raise InputError(f"row {i} does not fit {_named(columns)}: {odd}")
+        yield {name: row[name] for name in columns}
+
+
+def _line_chunks(rows: Iterable[Row]) -> Iterator[bytes]:
+    """Yield rows as strict JSON, one a line, in UTF-8."""
+    for row in rows:
+        yield (dumps(row) + "\n").encode()
+
+
+def _named(columns: Columns) -> str:
+    """Return the names of columns for a message, the first of many."""
+    names = list(columns)
+    more = len(names) - _NAMED
+    return f"the columns {names[:_NAMED]}" + (f" and {more} more" if more > 0 else "")
+
+
 def _is_replaceable(target: Path) -> bool:
     return target.is_file() or not target.exists()
 
@@ -196,17 +226,18 @@ def _part(target: Path) -> Path:
     return target.with_name(f".{target.name[:80]}.{uuid.uuid4().hex[:12]}.part")
 
 
-def _parquet_bytes(rows: Sequence[Row], columns: Columns) -> bytes:
+def _parquet_bytes(rows: Iterator[dict[str, object]], columns: Columns) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     plain = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
     kinds = plain | {f"{kind}s": pa.list_(type_) for kind, type_ in plain.items()}
     schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
-    dumps(rows)  # NaN and foreign types are refused here as in JSON
-    table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
     buffer = io.BytesIO()
-    pq.write_table(table, buffer)
+    with pq.ParquetWriter(buffer, schema) as writer:
+        while chunk := list(islice(rows, _CHUNK)):
+            encode(chunk)  # NaN and foreign types are refused here as in JSON
+            writer.write_table(pa.Table.from_pylist(chunk, schema=schema))
     return buffer.getvalue()
 
 
@@ -220,6 +251,6 @@ def _parquet_rows(path: Path, raw: bytes, columns: Columns) -> list[dict[str, ob
         return [decode_row(row, columns) for row in rows]
     except (pa.ArrowException, KeyError, OSError) as error:
         raise StoreError(
-            f"cannot read {str(path)!r} as Parquet with the columns {list(columns)}: {error}; "
+            f"cannot read {str(path)!r} as Parquet with {_named(columns)}: {error!r}; "
             "the file is damaged or is another kind of result"
         ) from error
