@@ -224,7 +224,8 @@ def calibrate(
     }
     lines = screen_lines(
         loaded, found, analyses, differences, sets=_sets(questions),
-        has_counts=counts is not None, other=None if theirs is None else str(theirs[0]["model"]),
+        has_counts=counts is not None,
+        other=None if theirs is None else _other_name(theirs, found.model),
     )  # fmt: skip
     if reports:
         lines[-1:-1] = [*remedy_lines(found, reports), ""]  # above the cost
@@ -252,9 +253,8 @@ def _draw(
 
     shown, pairs = [found], []
     other = None if theirs is None else evaluation_of(theirs, found)
-    if other is not None:
-        if other.model == found.model:
-            other = replace(other, model=f"{other.model} (compared)")
+    if theirs is not None and other is not None:
+        other = replace(other, model=_other_name(theirs, found.model))
         shown, pairs = [other, found], [(other.model, found.model)]
     elif theirs is not None:
         note("figures show one model: the other's rows are of other items", output)
@@ -265,6 +265,12 @@ def _draw(
     note(f"wrote the figures to {folder}", output)
     missing = [one for one in drawings if isinstance(one, Missing)]
     return [f"no figure {one.name}: {one.reason}" for one in missing]
+
+
+def _other_name(theirs: Sequence[Mapping[str, object]], name: str) -> str:
+    """Return what the other model is called beside ours, which may be the same one."""
+    other = str(theirs[0]["model"])
+    return f"{other} (compared)" if other == name else other
 
 
 def _families(questions: Questions) -> list[str]:

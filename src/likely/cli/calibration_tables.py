@@ -382,8 +382,8 @@ def _differences(differences: "Sequence[Difference]", model: str, other: str) ->
         *interval_table(columns, rows),
         *folded(
             "pm is PM; wd01 is wd of two options, wd_line_norm of numbers, wd_raw with everything "
-            "else as an outcome; entropy_gap is RE. p by sign flips over templates, adjusted for "
-            "all rows together."
+            "else as an outcome; entropy_gap is RE. p by sign flips over templates, of which "
+            "few allow no small p, adjusted for all rows together."
         ),
     ]
 

@@ -137,7 +137,7 @@ class Estimate:
         >>> Estimate(value=.5, low=.4, high=.6, level=.95, unit="prob", method="mc").summary()
         '0.5 prob [0.4, 0.6] at 95% (mc)'
         """
-        if self.is_exact:
+        if self.is_exact and self.level == 1.0:  # resamples that all agree prove nothing
             return f"{self.value:.6g} {self.unit} (exact, {self.method})"
         return (
             f"{self.value:.6g} {self.unit} [{self.low:.6g}, {self.high:.6g}] "

@@ -106,7 +106,11 @@ def _render(spec: object) -> Item:
         numbers=numbers,
         number_pair_id=":".join(str(x) for x in sorted((p, 1 - p))),
         notation=notation,
-        meta={"percent": percent},
+        meta={
+            "percent": percent,
+            "link": f"{template_id}|{a}/{b}|{p}",
+            "variant": notation,
+        },
     )
 
 
