@@ -26,14 +26,14 @@ Exit codes:
 
 - `0`: done.
 - `1`: failed. One line on stderr says what was needed, what came, and what to do; `--debug` shows
-  the traceback. A self-check that did not pass ends so too, and a theory that `logic --validate`
-  finds an error in.
+  the traceback. A self-check that did not pass ends so too, a theory that `logic --validate` finds
+  an error in, and items that `calibrate --lint` finds one in.
 - `2`: usage: a flag that is unknown, or that could not be read.
 - `130`: interrupted. `141`: the reader of the output left, as `head` does.
 
 Environment: `LIKELY_CACHE` names the folder of the score cache, which `score --items`, `logic`,
-`probct` and `report` use unless told `--no-cache`; `LIKELY_MODELS` names the folder of pulled
-models.
+`probct`, `calibrate` and `report` use unless told `--no-cache`; `LIKELY_MODELS` names the folder of
+pulled models.
 """
 
 

@@ -14,7 +14,7 @@ from likely.cli.app import build_app
 
 DOCS = Path(__file__).parent.parent / "docs"
 BLOCK = re.compile(r"```(\w*) ?([^\n]*)\n(.*?)```", flags=re.S)
-NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+NUMBER = re.compile(r"-?\d*\.\d+(?:e-?\d+)?")
 
 
 def blocks(page: str) -> list[tuple[str, str, str]]:

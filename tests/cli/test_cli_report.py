@@ -6,14 +6,15 @@ import pytest
 from command_line import run, run_json, write_table
 from small_suite import put_in_place
 
-from likely.report.sections import logic
+from likely.report.sections import calibration, logic
 
 
 @pytest.fixture(autouse=True)
 def small_suite(monkeypatch):
-    """Put a few rows in the place of ProbCT, which a table of characters reads slowly."""
+    """Put few rows and few items in the place of all, which a table of characters reads slowly."""
     put_in_place(monkeypatch)
     monkeypatch.setattr(logic, "_FAMILIES", {"smoke": ("partition",)})
+    monkeypatch.setattr(calibration, "_FAMILIES", {"smoke": ("distributions",)})
 
 
 @pytest.fixture

@@ -61,3 +61,10 @@ def test_an_exact_estimate_is_a_point():
     assert exact.is_exact
     assert exact.cost.model_calls == 2
     assert "exact, enumeration" in exact.summary()
+
+
+def test_a_cost_comes_back_from_a_record_that_holds_more():
+    cost = Cost(token_evaluations=3, model_calls=2, seconds=0.25, cached=1)
+    assert Cost.from_dict({"id": "x", **cost.to_dict()}) == cost
+    with pytest.raises(InputError, match="'model_calls': None"):
+        Cost.from_dict({"token_evaluations": 3, "seconds": 0.25, "cached": 1})

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from measured_policies import estimate, integer_items, measured
 from page_parts import Page
-from report_models import HOSTILE, coin
+from policies import policy_model
+from report_models import HOSTILE, TopOnly, coin
 from test_document import ALLOWED_TAGS
 
 from likely import report
@@ -19,7 +20,12 @@ from likely.errors import CapabilityError
 from likely.report.numeracy import look_at, meaning
 from likely.report.section import Job
 from likely.report.sections import calibration as section
-from likely.report.sections.calibration import CalibrationSection, choose_items, show
+from likely.report.sections.calibration import (
+    CalibrationSection,
+    choose_items,
+    measure_items,
+    show,
+)
 from likely.report.squares import dots
 
 
@@ -241,3 +247,38 @@ def test_two_numbers_as_options_have_no_first_one(sharp):
     seen = look_at(replace(sharp, frame=frame))
     assert seen.families[1].dots == seen.families[1].spots == ()
     assert seen.families[1].right is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "distance", "words"),
+    [
+        ("calibrated", 0.0, "It follows the numbers"),
+        ("pick_first", 0.5, "Always picking the option with the larger"),
+    ],
+)
+def test_the_registered_section_asks_the_model_itself(policy, distance, words):
+    items = choose_items(Job(preset="smoke", seed=0))
+    made = report.build(policy_model(items, policy), sections=["calibration"])
+    colors, integers = made.to_dict()["sections"]["calibration"]["families"]
+    assert (colors["n_items"], integers["n_items"]) == (72, 10)
+    assert colors["mass"]["value"] == pytest.approx(1.0, abs=1e-6)
+    assert colors["distance"]["value"] == pytest.approx(distance, abs=1e-6)
+    assert integers["distance"]["value"] == pytest.approx(distance, abs=1e-6)
+    assert colors["meaning"].startswith(words)
+    assert {cell["behaviour"] for cell in colors["cells"]} == {policy}
+    assert made.cost.token_evaluations > 0
+
+
+def test_a_model_that_lists_only_its_likeliest_tokens_gets_no_means_of_chosen_items():
+    job = Job(preset="smoke", seed=0)
+    items = [item for item in choose_items(job) if item.family == "colors"]
+    model = TopOnly(policy_model(items, "calibrated"), k=1)
+    with pytest.raises(CapabilityError, match="got 72 of 72 items between bounds"):
+        measure_items(model, items, job)
+    made = report.build(model, sections=["calibration"])
+    assert list(made.to_dict()["sections"]["calibration"]) == ["problem"]
+
+
+def test_a_tokenizer_that_cannot_spell_the_items_gets_a_notice():
+    made = report.build(coin(), sections=["calibration"])
+    assert list(made.to_dict()["sections"]["calibration"]) == ["problem"]

@@ -64,7 +64,8 @@ _HIGHEST = {
     "wd_paper": math.sqrt(2.0), "entropy_kept": math.inf, "kl": math.inf,
     "kl_floor": math.inf, "brier_excess": 2.0, "rps_excess": math.inf,
 }  # fmt: skip
-"""What metrics are at most, those that are not between 0 and 1. ``entropy_gap`` has any sign."""
+"""What metrics are at most, those that are not between 0 and 1. The mean of ``entropy_gap`` lies
+between that of -H(P) and that of log2 n - H(P), over the same items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,9 +350,10 @@ def estimate_lines(
     below = np.ones_like(columns)
     kept = list(ESTIMATED).index("entropy_kept")
     below[:, kept] = own["entropy_ideal"].to_numpy(dtype=np.float64)
+    weight = np.ones(len(own))
     if aggregation == "dedup":
-        weight = own["weight"].to_numpy(dtype=np.float64)[:, None]
-        columns, below = columns * weight, below * weight
+        weight = own["weight"].to_numpy(dtype=np.float64)
+        columns, below = columns * weight[:, None], below * weight[:, None]
     infinite = np.isinf(columns).sum(axis=0)
     undefined = np.isnan(columns).sum(axis=0)
     is_usable = infinite == 0
@@ -367,7 +369,7 @@ def estimate_lines(
             family=family,
             scale=scale,
             metric=metric,
-            estimate=_within_range(metric, next(found)) if is_usable[k] else None,
+            estimate=_cut(next(found), *_range(metric, own, weight)) if is_usable[k] else None,
             n_items=len(own),
             n_undefined=int(undefined[k]),
             n_infinite=int(infinite[k]),
@@ -410,16 +412,30 @@ def _values(frame: "pd.DataFrame", metric: str) -> Float[np.ndarray, "N"]:
     return values
 
 
-def _within_range(metric: str, estimate: Estimate | None) -> Estimate | None:
-    if estimate is None or metric.startswith("entropy_gap"):
-        return estimate
-    highest = _HIGHEST.get(metric, 1.0)
-    value = estimate.value  # which rounding may put a little beyond the ends
-    return replace(
-        estimate,
-        low=min(value, max(estimate.low, 0.0)),
-        high=max(value, min(estimate.high, highest)),
+def _range(
+    metric: str, frame: "pd.DataFrame", weight: Float[np.ndarray, "N"]
+) -> tuple[float, float]:
+    """Return what the mean of a metric over these items is at least and at most."""
+    if not metric.startswith("entropy_gap"):
+        return 0.0, _HIGHEST.get(metric, 1.0)
+    is_defined = ~np.isnan(_values(frame, metric))
+    if not is_defined.any():
+        return -math.inf, math.inf
+    ideal, n_options = (
+        frame.loc[is_defined, name].to_numpy(dtype=np.float64)
+        for name in ("entropy_ideal", "n_options")
     )
+    ends = np.stack([-ideal, np.log2(n_options) - ideal], axis=1)
+    low, high = np.average(ends, axis=0, weights=weight[is_defined])
+    return float(low), float(high)
+
+
+def _cut(estimate: Estimate | None, lowest: float, highest: float) -> Estimate | None:
+    if estimate is None:
+        return None
+    # A mean that is at an end may lie beyond it by rounding; the interval still holds it.
+    low = min(max(estimate.low, lowest), estimate.value)
+    return replace(estimate, low=low, high=max(min(estimate.high, highest), estimate.value))
 
 
 def _members(frame: "pd.DataFrame", family: str, scale: str) -> Bool[np.ndarray, "N"]:

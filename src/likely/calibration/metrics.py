@@ -145,7 +145,8 @@ def log_shares(masses: Masses) -> Float[np.ndarray, "M"]:
     """
     log_pm = log_sums(masses.log_mass, masses.offsets)
     has_shares = masses.is_exact & ~np.isneginf(log_pm)
-    return masses.log_mass - np.where(has_shares, log_pm, np.nan)[law_of(masses.offsets)]
+    total = np.where(has_shares, log_pm, np.nan)[law_of(masses.offsets)]
+    return np.asarray(masses.log_mass - total)
 
 
 def _spread(

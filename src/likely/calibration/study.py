@@ -25,7 +25,7 @@ StudyConfig: TypeAlias = Policy
 
 _TEXTS = ("family", "scale", "template", "option_set", "number_pair")
 _NUMBERS = (
-    "weight", "is_gated", "entropy_ideal", "entropy_model",
+    "n_options", "weight", "is_gated", "entropy_ideal", "entropy_model",
     *(name for name in ESTIMATED if name not in ("is_gated", "entropy_kept", "wd01_gated",
                                                  "entropy_gap_gated")),
 )  # fmt: skip
@@ -92,7 +92,7 @@ class CalibrationStudy:
             raise InputError(
                 f"a summary needs records of one model, got {len(everything)} of {models!r}"
             )
-        cost = sum((_cost(record) for record in everything), start=Cost())
+        cost = sum((Cost.from_dict(record) for record in everything), start=Cost())
         columns: dict[str, object] = {
             name: [record[name] for record in everything] for name in _TEXTS
         }
@@ -155,16 +155,6 @@ def _records(model: str, items: Sequence[Item], scored: Scored) -> Iterator[Reco
             **cost.to_dict(),
         }
         cost = Cost()
-
-
-def _cost(record: Record) -> Cost:
-    found = {name: number(record[name]) or 0.0 for name in Cost().to_dict()}
-    return Cost(
-        token_evaluations=int(found["token_evaluations"]),
-        model_calls=int(found["model_calls"]),
-        seconds=found["seconds"],
-        cached=int(found["cached"]),
-    )
 
 
 STUDY = CalibrationStudy()

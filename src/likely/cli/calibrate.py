@@ -55,7 +55,8 @@ class Questions:
     design: Annotated[
         Literal["balanced", "ties", "grid"],
         typer.Option(
-            "--design", help="ties: equal numbers alone; grid: every pair of 1 to 10, colors only."
+            "--design",
+            help="ties: equal numbers alone; grid: every pair of 1 to 10; of colors, wordproblems.",
         ),
     ] = "balanced"
 
@@ -122,7 +123,8 @@ class Judging:
             "--counts",
             metavar="FILE.csv",
             help="How often numbers occur in some text (columns number and count): does wd go with "
-            "how common the numbers are?",
+            "how common the numbers are? Without them the document has the law 1/n, which is no "
+            "count.",
         ),
     ] = None
     counts_kind: Annotated[

@@ -339,7 +339,7 @@ def _frequency(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
                     one.family,
                     scale or "all",
                     spanned(effect.spearman, sign=True),
-                    show(effect.nulls.get("higher_q"), sign=True),
+                    show(effect.nulls.get("itself"), sign=True),
                     show(effect.nulls.get("higher"), sign=True),
                     show(effect.nulls.get("uniform"), sign=True),
                     show(_value(effect.partial_spearman), sign=True),
@@ -353,9 +353,9 @@ def _frequency(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
         *interval_table(columns, rows),
         *folded(
             f"Spearman's correlation of wd with the gap in frequency, {', '.join(sources)}. null: "
-            "of a rule blind to frequency that puts as much on the likelier option as the model "
-            "does on average; partial: once the ideal law is taken out. A raw value near its null "
-            "says nothing about frequency."
+            "of the model itself made blind to frequency, with its own levels for wording and "
+            "options and its slope in the ideal; partial: once the ideal law is taken out. A raw "
+            "value near its null says nothing about frequency."
         ),
     ]
 

@@ -39,6 +39,30 @@ class Cost:
             cached=self.cached + other.cached,
         )
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, object]) -> "Cost":
+        """Return the cost that `to_dict` put into a record, whatever else that holds.
+
+        Raises:
+            InputError: A field is missing or no number.
+
+        >>> Cost.from_dict({"id": "a", **Cost(model_calls=2).to_dict()}) == Cost(model_calls=2)
+        True
+        """
+        names = ("token_evaluations", "model_calls", "seconds", "cached")
+        found = {name: record.get(name) for name in names}
+        tokens, calls, seconds, cached = found.values()
+        if not (
+            isinstance(tokens, int)
+            and isinstance(calls, int)
+            and isinstance(seconds, int | float)
+            and isinstance(cached, int)
+        ):
+            raise InputError(f"a cost has the numbers {list(names)}, got {found!r}")
+        return cls(
+            token_evaluations=tokens, model_calls=calls, seconds=float(seconds), cached=cached
+        )
+
     def to_dict(self) -> dict[str, float | int]:
         """Return the fields as a JSON-ready mapping."""
         return {

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -94,7 +93,7 @@ class LogicStudy:
         everything = list(records)
         if not everything:
             raise InputError("a summary needs at least one record, got none")
-        cost = sum((_cost(record) for record in everything), start=Cost())
+        cost = sum((Cost.from_dict(record) for record in everything), start=Cost())
         groups: dict[str, list[Record]] = {}
         for record in everything:
             if not record["is_comparison"]:
@@ -153,15 +152,6 @@ def _column(members: Sequence[Record], name: str) -> np.ndarray:
     values = [record[name] for record in members]
     return np.array(
         [float(x) if isinstance(x, bool) else number(x) for x in values], dtype=np.float64
-    )
-
-
-def _cost(record: Record) -> Cost:
-    return Cost(
-        token_evaluations=cast(int, record["token_evaluations"]),
-        model_calls=cast(int, record["model_calls"]),
-        seconds=cast(float, record["seconds"]),
-        cached=cast(int, record["cached"]),
     )
 
 

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from likely.calibration.data_sets.items import Item
 from likely.core.estimate import Cost, Estimate
 from likely.report.display import probability
+from likely.report.figures.calibration.tables import ALL_SCALES
 
 GATE = 0.75
 """Mean mass from which a distance is worth reading."""
@@ -58,7 +59,7 @@ class Measured:
         estimates: By family and metric: ``pm``, the family's distance, ``entropy_gap``, and
             ``is_direction_right`` where items have two options. A metric that is not defined for
             any item has none.
-        baselines: ``baseline, family, scale, metric, value``; the scale ``all`` is the family's.
+        baselines: ``baseline, family, scale, metric, value``; an empty scale is the family's.
         cells: ``family, option_pair, dominant, a, b``, a row a cell of items with two options.
         cost: Of the pass over the model.
     """
@@ -316,7 +317,7 @@ def _family(measured: Measured, name: str) -> FamilyLook:
 
 def _baselines(table: pd.DataFrame, family: str, metric: str) -> dict[str, float]:
     own = table[(table["family"] == family) & (table["metric"] == metric)]
-    own = own[(own["scale"] == "all") & own["value"].notna()]
+    own = own[own["scale"].isin(ALL_SCALES) & own["value"].notna()]
     given = {str(k): float(v) for k, v in zip(own["baseline"], own["value"], strict=True)}
     shown = ("pick_first",) if metric == "wd_line_norm" else _OF_NAMES
     return {name: given[name] for name in shown if name in given}

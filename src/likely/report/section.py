@@ -82,6 +82,7 @@ SECTIONS: Registry[SectionMaker] = Registry(
         "self-check": "likely.report.sections.selfcheck:SELF_CHECK",
         "reading": "likely.report.sections.reading:READING",
         "logic": "likely.report.sections.logic:LOGIC",
+        "calibration": "likely.report.sections.calibration:CALIBRATION",
     },
     group="likely.sections",
 )

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from planted import answered, items, line, policy
+from planted import answered, items, line, log_odds, policy
 
 from likely.calibration.analyses.digits import FEATURES, number_features, varying
 from likely.calibration.analyses.frequencies import NumberCounts, frequency_gaps, zipf_counts
@@ -63,6 +63,21 @@ def test_the_policy_with_the_model_s_own_share_is_among_the_nulls():
     found = frequency_effect(frame, ZIPF, **QUICK).by_scale["10-100"]
     assert found.share_on_higher == pytest.approx(0.8)
     assert found.spearman.value == pytest.approx(found.nulls["higher_q"])
+
+
+def test_a_model_of_levels_and_a_slope_is_its_own_null_and_one_that_hears_frequency_is_not():
+    base = items(n_pairs=20)
+    blind = line(base, slope=0.3, position=0.5, strengths={"blue": 1.0, "red": -0.4})
+    found = frequency_effect(blind, ZIPF, **QUICK).by_scale["10-100"]
+    assert found.nulls["itself"] == pytest.approx(found.spearman.value, abs=1e-3)
+    assert abs(found.spearman.value) < 0.5  # names and order blur what is 1 for equal shares
+    counts = counted(3)
+    own = [np.log10(counts.counts[int(n)]) for n in base["n1"]]
+    other = [np.log10(counts.counts[int(n)]) for n in base["n2"]]
+    y = log_odds(blind["pi1"].to_numpy()) + 2.0 * (np.array(own) - np.array(other))
+    hears = answered(base, 1.0 / (1.0 + np.exp(-y)))
+    found = frequency_effect(hears, counts, **QUICK).by_scale["10-100"]
+    assert abs(found.spearman.value - found.nulls["itself"]) > 0.1
 
 
 def test_a_collapsed_model_blind_to_frequency_has_a_raw_correlation_but_no_partial_one():

@@ -17,7 +17,7 @@ from likely.calibration.analyses.designs import (
     option_differences,
     two_option_items,
 )
-from likely.calibration.analyses.units import CLIP, clipped_log_odds, sampling_units
+from likely.calibration.analyses.units import CLIP, clipped_log_odds, number_codes
 from likely.core.estimate import Estimate
 from likely.errors import InputError, MissingExtraError
 
@@ -100,7 +100,7 @@ def choice_regression(frame: pd.DataFrame, *, clip: float = CLIP, level: float =
     pi1 = used["pi1"].to_numpy(dtype=float)
     chosen = used[pi1 != 0.5]
     n_ties = len(used) - len(chosen)
-    clusters = sampling_units(chosen)["number_pair"] if len(chosen) else np.zeros(0, np.int64)
+    clusters = number_codes(chosen)
     n_clusters = int(clusters.max(initial=-1)) + 1
     if n_clusters < 2:
         raise InputError(

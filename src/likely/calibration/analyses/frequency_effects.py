@@ -16,10 +16,17 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
+from scipy.special import expit
 from scipy.stats import rankdata
 
 from likely.calibration.analyses.frequencies import Kind, NumberCounts, frequency_gaps
-from likely.calibration.analyses.units import CLIP, check_frame, clipped_log_odds, sampling_units
+from likely.calibration.analyses.units import (
+    CLIP,
+    check_frame,
+    clipped_log_odds,
+    codes,
+    number_codes,
+)
 from likely.core.estimate import Estimate
 from likely.core.streams import generator
 from likely.errors import InputError
@@ -40,7 +47,10 @@ Distance = Literal["wd01", "wd_paper"]
 SPLINE_DF = 4
 """Columns of the curve in the likelier option's log-odds that a partial correlation removes."""
 
-_COLUMNS = ("family", "template", "option_set", "scale", "number_pair", "n1", "n2", "p1", "pi1")
+_COLUMNS = (
+    "family", "template", "option_set", "option_pair", "scale", "number_pair", "n1", "n2", "p1",
+    "pi1",
+)  # fmt: skip
 
 _DIGITS = 12
 """Numbers that agree to so many digits are equal: 10:20 and 17:34 have one ratio and one gap."""
@@ -62,8 +72,10 @@ class FrequencyEffect:
             does not vary.
         pearson: Raw correlation, the same way.
         nulls: Rank correlation of policies on the same items: ``higher``, ``uniform``,
-            ``higher_0.7``, and ``higher_q``, which puts on the higher option what the model puts on
-            it on average. None where a policy's distance does not vary.
+            ``higher_0.7``; ``higher_q``, which puts on the higher option what the model puts on
+            it on average; and ``itself``, the model made blind to frequency: its log-odds as a
+            level for each wording and ordered pair of options, and one slope in those of the
+            ideal. None where a policy's distance does not vary.
         share_on_higher: That average.
         partial_pearson: Correlation of what a natural spline in the log-odds of the likelier
             option, and covariates, leave of both sides; the curve is fitted anew in each resample.
@@ -221,7 +233,7 @@ def frequency_effect(
     for scale in sorted(two["scale"].unique()):
         here = two["scale"] == scale
         used = two[here & ok]
-        pairs = sampling_units(used)["number_pair"] if len(used) else np.zeros(0, dtype=np.int64)
+        pairs = number_codes(used)
         if len(np.unique(pairs)) < 3:
             raise InputError(
                 f"scale {scale!r} has {len(np.unique(pairs))} number pairs with known frequencies; "
@@ -235,8 +247,12 @@ def frequency_effect(
             pairs=pairs,
             covariates=more.loc[used.index].to_numpy(dtype=float),
         )
+        policies = policy_distances(
+            side.p_high, share=float(np.mean(np.where(p1 > 0.5, pi1, 1.0 - pi1)))
+        ) | {"itself": np.abs(_blind_share(used, p1, pi1) - p1).round(_DIGITS)}
         by_scale[str(scale)] = _effect(
-            side, float(np.mean(np.where(p1 > 0.5, pi1, 1.0 - pi1))), int((here & ~ok).sum()),
+            side, policies, float(np.mean(np.where(p1 > 0.5, pi1, 1.0 - pi1))),
+            int((here & ~ok).sum()),
             n_bins=n_bins, n_resamples=n_resamples, n_permutations=n_permutations, level=level,
             seed=seed,
         )  # fmt: skip
@@ -272,7 +288,7 @@ def covariate_effects(
     )
     names = ["constant", *(f"curve {j}" for j in range(spline.shape[1])), *covariates.columns]
     return fit_cluster_ols(
-        used[distance].to_numpy(dtype=float), design, sampling_units(used)["number_pair"],
+        used[distance].to_numpy(dtype=float), design, number_codes(used),
         names=names,
     )  # fmt: skip
 
@@ -295,8 +311,30 @@ def policy_distances(
     return {name: distance.round(_DIGITS) for name, distance in found.items()}
 
 
+def _blind_share(
+    used: pd.DataFrame, p1: Float[np.ndarray, " N"], pi1: Float[np.ndarray, " N"]
+) -> Float[np.ndarray, " N"]:
+    """Return the share of the first option that the model would have, were it blind to frequency.
+
+    Least squares of its log-odds on those of the ideal, with a level for each cell of wording,
+    options in order and scale.
+    """
+    cells = codes(used, ["family", "template", "option_pair", "scale"])
+    n = np.bincount(cells)
+
+    def centred(x: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+        return np.asarray(x - (np.bincount(cells, x) / n)[cells])
+
+    y, x = clipped_log_odds(pi1)[0], clipped_log_odds(p1)[0]
+    own_y, own_x = centred(y), centred(x)
+    spread = float(own_x @ own_x)
+    slope = float(own_x @ own_y) / spread if spread > 0.0 else 0.0
+    return np.asarray(expit(y - own_y + slope * own_x))
+
+
 def _effect(
     side: _Side,
+    policies: Mapping[str, Float[np.ndarray, "N"]],
     share: float,
     n_undefined: int,
     *,
@@ -316,10 +354,7 @@ def _effect(
             x, y, pairs, kind=kind, n_resamples=n_resamples, level=level, seed=seed
         )
 
-    nulls = {
-        name: rank_correlation(side.gap, distance)
-        for name, distance in policy_distances(side.p_high, share=share).items()
-    }
+    nulls = {name: rank_correlation(side.gap, distance) for name, distance in policies.items()}
     left_gap, left_distance = (_remainder(side.curve, x) for x in (side.gap, side.distance))
     has_left = left_gap is not None and left_distance is not None
     within = _within_sets(side)

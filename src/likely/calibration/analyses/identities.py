@@ -19,7 +19,7 @@ from likely.calibration.analyses.designs import (
     template_columns,
     two_option_items,
 )
-from likely.calibration.analyses.units import CLIP, clipped_log_odds, codes, sampling_units
+from likely.calibration.analyses.units import CLIP, clipped_log_odds, codes, number_codes
 from likely.core.estimate import Estimate
 from likely.errors import InputError
 from likely.stats.cluster_regression import ClusterFit, fit_cluster_ols
@@ -167,7 +167,7 @@ def option_strengths(
     if on == "all":
         columns["slope"] = ideal[:, None]
     names = [f"{name}:{j}" for name, block in columns.items() for j in range(block.shape[1])]
-    clusters = sampling_units(used)["number_pair"]
+    clusters = number_codes(used)
     fit = fit_cluster_ols(response, np.hstack(list(columns.values())), clusters, names=names)
     strengths = _contrasts(fit, "strength", to_strengths, level)
     order = np.argsort([-found.value for found in strengths], kind="stable")

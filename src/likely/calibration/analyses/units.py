@@ -38,16 +38,35 @@ def sampling_units(frame: pd.DataFrame) -> dict[str, Int[np.ndarray, " N"]]:
     """Return the random factors of items: what another study would draw anew.
 
     Templates and sets of options count within their family, pairs of numbers within their scale;
-    families, scales, notations and orders are fixed.
+    families, scales, notations and orders are fixed. A factor that is nested in another, as the
+    options of a word problem are in its template, comes with the levels of that one and is not
+    drawn besides: the same chance would count twice.
 
     Args:
         frame: Columns ``family, template, option_set, scale, number_pair``.
 
     Returns:
-        ``template``, ``option_set`` and ``number_pair``: the level of each item.
+        The level of each item by factor: of ``template``, ``option_set`` and ``number_pair``
+        those that are not nested in another; of two that part the items alike, the last.
     """
     within = {"template": "family", "option_set": "family", "number_pair": "scale"}
-    return {name: codes(frame, [home, name]) for name, home in within.items()}
+    found = {name: codes(frame, [home, name]) for name, home in within.items()}
+    for name in ("option_set", "number_pair", "template"):
+        others = [other for other in found if other != name]
+        if any(_is_nested(found[name], found[other]) for other in others):
+            del found[name]
+    return found
+
+
+def number_codes(frame: pd.DataFrame) -> Int[np.ndarray, " N"]:
+    """Return a number for each set of numbers of a scale: the clusters of analyses by number."""
+    return codes(frame, ["scale", "number_pair"])
+
+
+def _is_nested(inner: Int[np.ndarray, " N"], outer: Int[np.ndarray, " N"]) -> bool:
+    """Return whether each level of a factor lies in one level of another, which has several."""
+    pairs = np.unique(np.stack([inner, outer], axis=1), axis=0)
+    return len(pairs) == len(np.unique(inner)) and len(np.unique(outer)) > 1
 
 
 def codes(frame: pd.DataFrame, columns: Sequence[str]) -> Int[np.ndarray, " N"]:

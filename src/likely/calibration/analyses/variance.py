@@ -14,7 +14,7 @@ from scipy.linalg import qr
 from scipy.stats import f as f_law
 
 from likely.calibration.analyses.designs import two_option_items
-from likely.calibration.analyses.units import CLIP, clipped_log_odds, codes, sampling_units
+from likely.calibration.analyses.units import CLIP, clipped_log_odds, codes, number_codes
 from likely.core.estimate import Estimate
 from likely.core.streams import generator
 from likely.errors import InputError
@@ -257,7 +257,7 @@ class _Grams:
             else levels[term[0]]
             for term in TERMS if term != ("logit p",)
         }  # fmt: skip
-        clusters = sampling_units(used)["number_pair"]
+        clusters = number_codes(used)
         scale = float(np.sqrt(np.mean(ideal**2))) or 1.0
         columns: dict[tuple[str, ...], list[int]] = {("logit p",): [1]}
         n_columns = 2

@@ -1,10 +1,10 @@
 """Figures for print, by matplotlib, each with its data beside it.
 
 ```python
-from likely.report.figures import save
-from likely.report.figures.calibration import Tables, draw
+from likely.report.figures import save_all
+from likely.report.figures.calibration import draw_all, tables_of
 
-save(draw("mass", Tables(frame=frame)), "figures")
+save_all(draw_all(tables_of([evaluation])), "figures")
 ```
 Names load when first used.
 """
@@ -17,5 +17,8 @@ if TYPE_CHECKING:
     from likely.report.figures.drawing import Drawing as Drawing
     from likely.report.figures.drawing import Missing as Missing
     from likely.report.figures.drawing import save as save
+    from likely.report.figures.drawing import save_all as save_all
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, {"drawing": ("Drawing", "Missing", "save")})
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__, {"drawing": ("Drawing", "Missing", "save", "save_all")}
+)

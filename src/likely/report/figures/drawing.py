@@ -81,6 +81,43 @@ def save(
     return (*written, path)
 
 
+INDEX = "figures.txt"
+"""What the list of a folder's figures is called."""
+
+
+def save_all(
+    drawings: Sequence[Drawing | Missing],
+    folder: str | Path,
+    *,
+    formats: Sequence[str] = FORMATS,
+) -> tuple[Path, ...]:
+    """Write figures with their data, and a list that says what each is or why it is missing.
+
+    Args:
+        drawings: As they come from drawing.
+        folder: Where to; it is made if it is not there.
+        formats: Some of `FORMATS`.
+
+    Returns:
+        The files, the list (`INDEX`) last.
+
+    Raises:
+        InputError, StoreError: As `save`.
+    """
+    written: list[Path] = []
+    lines = []
+    for one in drawings:
+        if isinstance(one, Missing):
+            lines.append(f"{one.name}: not drawn; {one.reason}")
+            continue
+        written += save(one, folder, formats=formats)
+        lines.append(f"{one.name}: {one.title}")
+    home = Path(folder)
+    home.mkdir(parents=True, exist_ok=True)
+    write_bytes(home / INDEX, "".join(f"{line}\n" for line in lines).encode())
+    return (*written, home / INDEX)
+
+
 def _image(drawing: Drawing, suffix: str) -> bytes:
     anonymous = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}[suffix]
     buffer = io.BytesIO()

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from likely.calibration.data_sets.family import FAMILIES, build
+from likely.calibration.data_sets.family import build
 from likely.calibration.data_sets.items import Item
+from likely.calibration.evaluation import evaluate
 from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel
 from likely.errors import CapabilityError, InputError
 from likely.report.dots import Mark, Scale, marks
+from likely.report.evaluated import baseline_rows, cells_of
 from likely.report.numeracy import (
     BASELINES,
     BEHAVIOURS,
@@ -106,8 +108,6 @@ def choose_items(job: Job) -> tuple[Item, ...]:
     """
     chosen: list[Item] = []
     for name in _FAMILIES[job.preset]:
-        if name not in FAMILIES:
-            continue
         preset = "smoke" if job.preset == "smoke" else "lite"
         items: Sequence[Item] = build(name, preset=preset, seed=job.seed)
         if job.preset == "smoke":
@@ -136,6 +136,37 @@ def look(
     return look_at(measure(model, choose_items(job), job))
 
 
+def measure_items(model: LanguageModel, items: Sequence[Item], job: Job) -> Measured:
+    """Return what a model does on items that it reads as bare text, without a chat template.
+
+    Raises:
+        CapabilityError: The model gives nothing that options could be read from, or some masses
+            only between bounds: means over the others would be of chosen items.
+        InputError: Its tokenizer cannot spell the items.
+    """
+    found = evaluate(model, items, cache=job.cache, meter=job.meter, seed=job.seed)
+    exact = found.scored.masses.is_exact
+    if not exact.all():
+        raise CapabilityError(
+            f"this section needs probabilities that are known exactly, got {int((~exact).sum())} "
+            f"of {len(items)} items between bounds, from a model that tells only its likeliest "
+            "tokens; likely.calibration.evaluate gives the bounds"
+        )
+    return Measured(
+        items=items,
+        frame=found.frame,
+        options=found.option_frame,
+        estimates={
+            (line.family, line.metric): line.estimate
+            for line in found.lines
+            if line.estimate is not None and not line.scale
+        },
+        baselines=baseline_rows(found),
+        cells=cells_of(found, by=("template",)),
+        cost=found.cost,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationSection:
     """Items of colours and of integers, against simple policies.
@@ -144,7 +175,7 @@ class CalibrationSection:
         measure: Asks a model for items, and gives everything that is measured on them.
     """
 
-    measure: Callable[[LanguageModel, Sequence[Item], Job], Measured]
+    measure: Callable[[LanguageModel, Sequence[Item], Job], Measured] = measure_items
     name: str = "calibration"
     title: str = "Do its probabilities follow the numbers?"
     order: int = 120
@@ -252,3 +283,6 @@ def _squares(family: FamilyLook) -> Squares:
         reliability=dots([(dot.ideal, dot.prob, dot.n) for dot in family.dots]),
         plane=dots([(a, b, n) for (a, b), n in sorted(cells.items())]),
     )
+
+
+CALIBRATION = CalibrationSection()

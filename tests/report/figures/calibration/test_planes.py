@@ -12,21 +12,31 @@ from likely.report.figures.calibration.planes import CORNERS, mass_distance, pla
 
 def test_each_cell_is_a_dot_at_its_a_and_b(four):
     drawn = plane(four)
-    columns = ["model", "option_pair", "a", "b", "dominant", "n"]
+    columns = ["model", "family", "option_pair", "a", "b", "dominant", "n"]
     assert drawn.data.equals(four.cells[columns])
     for axes, (_, own) in zip(
         drawn.figure.axes, four.cells.groupby("model", sort=False), strict=True
     ):
-        dots = np.concatenate(
-            [c.get_offsets() for c in axes.collections if c.get_label()[0] != "_"]
-        )
-        assert sorted(map(tuple, dots)) == sorted(zip(own["a"], own["b"], strict=True))
+        dots = np.concatenate([c.get_offsets() for c in axes.collections if len(c.get_offsets())])
+        assert {tuple(place) for place in own[["a", "b"]].round(9).to_numpy()} <= {
+            tuple(dot) for dot in dots
+        }
 
 
 def test_the_pure_behaviours_are_named_at_their_corners(one):
     [axes] = plane(one).figure.axes
-    assert {text.get_text(): tuple(text.xy) for text in axes.texts} == CORNERS
+    named = {text.get_text(): tuple(text.xy) for text in axes.texts}
+    assert {name: named[name] for name in CORNERS} == CORNERS
     assert CORNERS["Pick Higher"] == (1.0, 0.0)
+
+
+def test_cells_at_one_place_are_counted_and_those_without_a_place_too(one):
+    cells = one.cells.assign(a=1.0, b=1.0)
+    cells.loc[cells.index[:3], ["a", "b"]] = np.nan
+    [axes] = plane(replace(one, cells=cells)).figure.axes
+    texts = [text.get_text() for text in axes.texts]
+    assert f"×{len(cells) - 3}" in texts
+    assert f"3 of {len(cells)} pairs have too little mass to stand anywhere" in texts
 
 
 def test_a_point_below_the_gate_is_hollow(four):

@@ -66,6 +66,7 @@ def mass(tables: Tables) -> Drawing | Missing:
     if not len(table):
         return Missing(name=name, reason=_NO_ITEM)
     frame = tables.frame
+    frame = frame[frame["pm"].notna()]
     table["share_gated"] = [
         float(np.mean(frame.loc[(frame["family"] == f) & (frame["model"] == m), "pm"] >= GATE))
         for f, m in zip(table["family"], table["model"], strict=True)

@@ -13,7 +13,13 @@ from scipy.spatial.distance import pdist
 
 from likely.errors import InputError
 from likely.report.figures.calibration.layout import shorten
-from likely.report.figures.calibration.tables import Tables, check_columns, names_of, with_model
+from likely.report.figures.calibration.tables import (
+    Tables,
+    best_crossed,
+    check_columns,
+    names_of,
+    with_model,
+)
 from likely.report.figures.drawing import Drawing, Missing
 from likely.report.figures.style import INK, RULE, SOFT, grid_of, ink_on, lighten, sheet, styled
 
@@ -70,21 +76,30 @@ def behaviours(tables: Tables, *, with_distance: bool = True) -> Drawing | Missi
     """
     name, title = "F04-behaviours", "F4  Behaviour by ordered pair of options"
     if tables.cells is None:
-        return Missing(name=name, reason="no cells were given; classify the items first")
-    cells = _best_crossed(_read_cells(tables))
-    if cells is None:
+        reason = tables.reasons.get("cells", "no cells were given; classify the items first")
+        return Missing(name=name, reason=reason)
+    cells = _read_cells(tables)
+    family = best_crossed(cells)
+    cells = cells[cells["family"] == family]
+    if family is None:
         reason = "no option has more than one partner, so there is no map; score more pairs"
         return Missing(name=name, reason=reason)
     options = seriate(cells)
     models = names_of(cells, "model")
     n_rows, n_columns = grid_of(len(models))
+    is_null = (cells["behaviour"] == "null").any()
+    is_sparse = cells["option_pair"].nunique() < len(options) * (len(options) - 1)
     each = 6.2 if len(models) == 1 else 3.55
     figure, panels = sheet(
         title,
-        "Columns: the option mentioned first; rows: the second. "
+        (f"Items of {family}. " if family else "")
+        + "Columns: the option mentioned first; rows: the second. "
         + ("Below the rate stands the mean wd_paper, √2 units. " if with_distance else "")
         + "The deeper the colour, the more items behave so. F in a cell and in its mirror image: "
-        "the order of mention decides. F in one, S in the other: the name does.",
+        "the order of mention decides. F in one, S in the other: the name does."
+        + (f" N: mass below {tables.null_pm:g} on both, too little to tell." if is_null else "")
+        + ("" if tables.null_pm else " Shares alone count, however small the mass.")
+        + (" Empty: not asked." if is_sparse else ""),
         height_in=each * n_rows + 0.35,
         n_rows=n_rows,
         n_columns=n_columns,
@@ -148,17 +163,6 @@ def _read_cells(tables: Tables) -> pd.DataFrame:
         second=halves[1],
         behaviour=[behaviour_of(str(x)) for x in cells["dominant"]],
     )
-
-
-def _best_crossed(cells: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the cells of the family with most partners an option, if that is more than one."""
-    best, most = None, 1.0
-    for _, own in cells.groupby("family", sort=False):
-        pairs = own.drop_duplicates("option_pair")
-        partners = len(pairs) / len({*pairs["first"], *pairs["second"]})
-        if partners > most:
-            best, most = own, partners
-    return best
 
 
 def _draw_map(

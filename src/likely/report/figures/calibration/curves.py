@@ -5,6 +5,7 @@ import pandas as pd
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
+from likely.report.figures.calibration.intervals import DESIGN, mean_of
 from likely.report.figures.calibration.layout import shorten
 from likely.report.figures.calibration.tables import Tables, check_columns, names_of, two_options
 from likely.report.figures.drawing import Drawing, Missing
@@ -19,7 +20,6 @@ from likely.report.figures.style import (
     sheet,
     styled,
 )
-from likely.stats.bootstrap import cluster_bootstrap
 
 BAND = 0.10
 """Half the width of the band inside which an item counts as calibrated."""
@@ -59,7 +59,7 @@ def reliability(tables: Tables) -> Drawing | Missing:
         title,
         "The first-mentioned of two options. On the diagonal the model is calibrated, in the blue "
         "band it is within 0.10; in the grey quadrants it prefers the option that has the smaller "
-        "number.",
+        "number. The less PM, the mass on both, the less it all weighs.",
         height_in=(4.9 if single else 3.4) * n_rows + 0.3,
         n_rows=n_rows,
         n_columns=n_columns,
@@ -74,9 +74,10 @@ def reliability(tables: Tables) -> Drawing | Missing:
         _ground(axes)
         _dots(axes, points, largest=len(own) > MOST_POINTS)
         right, near = _shares(own)
-        axes.set_title(shorten(model, 44), pad=17)
+        axes.set_title(shorten(model, 44), pad=28)
         axes.annotate(
-            f"right option preferred: {right:.0%};  within ±0.10: {near:.0%}  ({len(own):,} items)",
+            f"right option preferred: {right:.0%};  within ±0.10: {near:.0%}\n"
+            f"{len(own):,} items, mean PM {own['pm'].mean():.2f}",
             (0.0, 1.0), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points",
             size=7, color=SOFT,
         )  # fmt: skip
@@ -94,19 +95,19 @@ def slope(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Missi
     """Draw F6: mean probability of the first option in bins of the ideal one, for each order.
 
     Args:
-        tables: Of the frame, ``order`` and ``option_set`` are read.
+        tables: Of the frame, ``order`` and the design of items are read.
         n_bins: Of equal width over 0 to 1; the last is closed.
-        seed: Of the intervals, by resampling of the option sets in a bin.
+        seed: Of the intervals, over the templates, option sets and sets of numbers in a bin.
 
     Returns:
         Data: ``model, order, p1, value, low, high, n``; ``p1`` and ``value`` are means of the bin,
-        the ends NaN where a bin holds a single option set.
+        the ends NaN where a bin holds too few of these.
     """
     name, title = "F06-slope", "F6  Does the probability follow the number?"
     frame = two_options(tables.frame)
     if not len(frame):
         return Missing(name=name, reason=_NO_ITEM)
-    check_columns(frame, ("order", "option_set"), what="the frame")
+    check_columns(frame, ("order", "pm", *DESIGN), what="the frame")
     models = names_of(frame, "model")
     parts = [
         _binned(own, n_bins, seed).assign(model=str(model), order=str(order))
@@ -118,9 +119,10 @@ def slope(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Missi
     single = len(models) == 1
     figure, panels = sheet(
         title,
-        "Mean π of the first-mentioned option in bins of its ideal probability, 95 % intervals "
-        "over option sets. Steeper than the diagonal: too sure of the larger number; flatter: "
-        "deaf to it. Above ½ at ½: drawn to what is named first. Curves apart: drawn to a name.",
+        "Mean π of the first-mentioned option in bins of its ideal probability; shades: 95 % "
+        "intervals over wordings, options and numbers. Steeper than the diagonal: too sure of the "
+        "larger number; flatter: deaf to it. Above ½ at ½: drawn to what is named first. Curves "
+        "apart: drawn to a name.",
         height_in=(4.6 if single else 3.2) * n_rows + 0.3,
         n_rows=n_rows,
         n_columns=n_columns,
@@ -134,7 +136,12 @@ def slope(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Missi
             own = table[(table["model"] == model) & (table["order"] == order)]
             if len(own):
                 _curve(axes, own, look)
-        axes.set_title(shorten(model, 44))
+        asked = frame[frame["model"] == model]
+        axes.set_title(shorten(model, 44), pad=17)
+        axes.annotate(
+            f"{len(asked):,} items, mean PM {asked['pm'].mean():.2f}", (0.0, 1.0),
+            xycoords="axes fraction", xytext=(0, 5), textcoords="offset points", size=7, color=SOFT,
+        )  # fmt: skip
     for axes in flat[len(models) :]:
         axes.set_axis_off()
     _name_axes(panels, y="mean π₁, model probability")
@@ -209,12 +216,8 @@ def _binned(own: pd.DataFrame, n_bins: int, seed: int) -> pd.DataFrame:
     for k in np.unique(which):
         inside = own[which == k]
         pi: Float[np.ndarray, " K"] = inside["pi1"].to_numpy(dtype=np.float64)
-        value, low, high = float(pi.mean()), np.nan, np.nan
-        clusters = inside["option_set"].astype(str).tolist()
-        if len(set(clusters)) > 1:
-            found = cluster_bootstrap(pi, clusters, unit="prob", seed=seed)
-            value, low, high = found.value, found.low, found.high
-        rows.append((float(p[which == k].mean()), value, low, high, len(inside)))
+        ends = mean_of(pi, inside, highest=1.0, seed=seed)
+        rows.append((float(p[which == k].mean()), *ends, len(inside)))
     return pd.DataFrame(rows, columns=["p1", "value", "low", "high", "n"])
 
 

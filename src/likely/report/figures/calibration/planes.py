@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Shaped
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -50,10 +51,12 @@ def plane(tables: Tables) -> Drawing | Missing:
     """
     name, title = "F07-plane", "F7  Order or number: where each pair of options stands"
     if tables.cells is None:
-        return Missing(name=name, reason="no cells were given; classify the items first")
+        reason = tables.reasons.get("cells", "no cells were given; classify the items first")
+        return Missing(name=name, reason=reason)
     needed = ("option_pair", "a", "b", "dominant", "n")
     check_columns(tables.cells, needed, what="the table of cells")
     cells = with_model(tables.cells, tables)
+    n_asked = cells["model"].value_counts()
     cells = cells[cells["a"].notna() & cells["b"].notna()]
     if not len(cells):
         return Missing(name=name, reason="no cell has both a and b; their items have no mass")
@@ -62,9 +65,10 @@ def plane(tables: Tables) -> Drawing | Missing:
     single = len(models) == 1
     figure, panels = sheet(
         title,
-        "A dot is an ordered pair of options. Right: the first-mentioned is picked when it has the "
-        "larger number; up: also when it has the smaller. Down the right edge number decides, "
-        "along the diagonal order does.",
+        "A dot is an ordered pair of options, a larger one several (×). Right: the "
+        "first-mentioned is picked when it has the larger number; up: also when it has the "
+        "smaller. In the lower right the number decides, along the diagonal order does."
+        + ("" if tables.null_pm else " Shares alone count, however small the mass."),
         height_in=(4.9 if single else 3.5) * n_rows + 0.3,
         n_rows=n_rows,
         n_columns=n_columns,
@@ -76,15 +80,15 @@ def plane(tables: Tables) -> Drawing | Missing:
         _corners(axes)
         own = cells[cells["model"] == model]
         kinds = np.array([behaviour_of(str(x)) for x in own["dominant"]])
-        for key, (label, letter, hue) in BEHAVIOURS.items():
-            some = own[kinds == key]
-            if len(some):
-                axes.scatter(
-                    some["a"], some["b"], s=30, color=hue, alpha=0.75, linewidths=0.5,
-                    edgecolors="white", marker=_SHAPES[key], zorder=4,
-                    label=f"{label} ({letter})",
-                )  # fmt: skip
-        axes.set_title(shorten(model, 44))
+        _spots(axes, own, kinds)
+        n_left = int(n_asked[model]) - len(own)
+        axes.set_title(shorten(model, 44), pad=17 if n_left else None)
+        if n_left:
+            axes.annotate(
+                f"{n_left:,} of {n_asked[model]:,} pairs have too little mass to stand anywhere",
+                (0.0, 1.0), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points",
+                size=7, color=SOFT,
+            )  # fmt: skip
     for axes in flat[len(models) :]:
         axes.set_axis_off()
     for row in panels:
@@ -92,7 +96,8 @@ def plane(tables: Tables) -> Drawing | Missing:
     for axes in panels[-1]:
         axes.set_xlabel("a, share picking first when the first is higher (0 to 1)")
     put_legend(figure, flat[: len(models)], n_columns=5)
-    data = cells[["model", *needed]].reset_index(drop=True)
+    columns = ["model", *(["family"] if "family" in cells.columns else []), *needed]
+    data = cells[columns].reset_index(drop=True)
     return Drawing(name=name, title=title, figure=figure, data=data)
 
 
@@ -163,7 +168,7 @@ def tuning(tables: Tables) -> Drawing | Missing:
     n_rows, n_columns = grid_of(len(families), n_columns=3)
     figure, panels = sheet(
         title,
-        "An arrow goes from the base model (hollow) to the instruct model (head). To the left: "
+        "An arrow goes from the base model (hollow) to the instruct model (filled). To the left: "
         "tuning takes entropy away; down: it brings the law nearer to the numbers.",
         height_in=(3.2 if len(families) > 1 else 4.0) * n_rows + 0.4,
         n_rows=n_rows,
@@ -176,7 +181,7 @@ def tuning(tables: Tables) -> Drawing | Missing:
             _arrow(axes, row, index=pairs.index((row["base"], row["instruct"])))
         axes.axvline(0.0, color=SOFT, linewidth=0.8)
         axes.margins(0.12)
-        axes.set_ylim(bottom=0.0)
+        axes.set_ylim(0.0, 1.15 * max(own["wd_base"].max(), own["wd_instruct"].max(), 0.05))
         axes.grid(color=RULE)
         axes.set_title(family)
         axes.set_xlabel("entropy_gap, bits")
@@ -214,6 +219,34 @@ def _corners(axes: Axes) -> None:
     axes.set_yticks(np.linspace(0, 1, 5))
     axes.grid(color=RULE)
 
+
+def _spots(axes: Axes, own: pd.DataFrame, kinds: Shaped[np.ndarray, " K"]) -> None:
+    """Draw the cells of a model, those of one behaviour at one place as one mark."""
+    places = own[["a", "b"]].round(9).assign(kind=kinds)
+    spots = places.value_counts(sort=False).rename("n").reset_index()
+    for key, (label, letter, hue) in BEHAVIOURS.items():
+        some = spots[spots["kind"] == key]
+        if len(some):
+            axes.scatter(
+                some["a"], some["b"], s=30.0 + 12.0 * (some["n"].clip(upper=_MOST) - 1), color=hue,
+                alpha=0.75, linewidths=0.5, edgecolors="white", marker=_SHAPES[key],
+                zorder=5.0 - some["n"].max() / (len(own) + 1.0),
+            )  # fmt: skip
+            axes.scatter(
+                [], [], s=30.0, color=hue, marker=_SHAPES[key], label=f"{label} ({letter})"
+            )
+    counts = spots.groupby(["a", "b"], as_index=False)["n"].sum()
+    for a, b, n in zip(counts["a"], counts["b"], counts["n"], strict=True):
+        if n > 1:
+            axes.annotate(
+                f"×{n}", (a, b), xytext=(9 if a < 1.0 else -9, -11 if b > 0.0 else 11),
+                textcoords="offset points", size=7, va="center",
+                ha="left" if a < 1.0 else "right", zorder=6,
+            )  # fmt: skip
+
+
+_MOST = 12
+"""From this many cells at a place on, a mark grows no more."""
 
 _OUTWARD = {0.0: -1, 0.5: 0, 1.0: 1}
 
@@ -258,7 +291,12 @@ def _key_of(figure: Figure, models: list[str], families: list[str]) -> None:
         Line2D([], [], marker="o", linestyle="", color=SOFT, markerfacecolor="white",
                label="PM below 0.75")
     )  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    n_columns = len(handles) if len(handles) <= _KEYS else 4
+    figure.legend(handles=handles, loc="outside lower center", ncols=n_columns)
+
+
+_KEYS = 6
+"""Up to this many marks are explained in one line."""
 
 
 def _arrows(tables: Tables, pairs: list[tuple[str, str]]) -> pd.DataFrame:
@@ -295,7 +333,7 @@ def _arrow(axes: Axes, row: pd.Series, *, index: int) -> None:
         *start, s=36, marker=marker(index), facecolors="white", edgecolors=shade, linewidths=1.4,
         zorder=4, label=label,
     )  # fmt: skip
-    axes.scatter(*end, s=1, color=shade, zorder=2)
+    axes.scatter(*end, s=12, color=shade, zorder=2)
     axes.annotate(
         "", end, xytext=start, zorder=3,
         arrowprops={"arrowstyle": "-|>", "color": shade, "linewidth": 1.6, "shrinkA": 4,

@@ -10,8 +10,10 @@ import pandas as pd
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 
+from likely.report.figures.calibration.intervals import DESIGN, mean_of
 from likely.report.figures.calibration.layout import shorten
 from likely.report.figures.calibration.tables import (
+    NULL,
     Tables,
     check_columns,
     names_of,
@@ -30,10 +32,6 @@ from likely.report.figures.style import (
     sheet,
     styled,
 )
-from likely.stats.bootstrap import cluster_bootstrap
-
-NULL = "null_"
-"""What the columns begin with that say what a policy would have."""
 
 _NULLS: dict[str, tuple[str, str, Dash]] = {
     "null_pick_higher": ("Pick Higher", PALETTE[1], "-"),
@@ -58,10 +56,12 @@ def frequency(tables: Tables) -> Drawing | Missing:
     """
     name, title = "F09-frequency", "F9  Frequency of the numbers, and what any policy would show"
     if tables.frequency is None or not len(tables.frequency):
-        return Missing(name=name, reason="no table of frequencies was given; count numbers first")
+        reason = "no table of frequencies was given; count numbers first"
+        return Missing(name=name, reason=tables.reasons.get("frequency", reason))
     check_columns(tables.frequency, ("scale", "gap", "wd"), what="the table of frequencies")
     table = with_model(tables.frequency, tables)
     table = table[table["gap"].notna() & table["wd"].notna()]
+    source = f"\n(frequencies: {table['source'].iloc[0]})" if "source" in table.columns else ""
     nulls = [str(c) for c in table.columns if str(c).startswith(NULL)]
     models, scales = names_of(table, "model"), names_of(table, "scale")
     figure, panels = sheet(
@@ -90,7 +90,7 @@ def frequency(tables: Tables) -> Drawing | Missing:
     panels[0][0].set_ylim(bottom=0.0)
     panels[0][0].set_xlim(left=0.0)
     for axes in panels[-1]:
-        axes.set_xlabel("frequency gap, log₁₀ units")
+        axes.set_xlabel(f"frequency gap, log₁₀ units{source}")
     put_legend(figure, [axes for row in panels for axes in row])
     data = table.sort_values(["model", "scale", "gap"], kind="stable", ignore_index=True)
     return Drawing(name=name, title=title, figure=figure, data=data)
@@ -106,29 +106,38 @@ def profile(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Mis
     Args:
         tables: With ``options``.
         n_bins: Of the relative place, 0 the smallest integer and 1 the largest.
-        seed: Of the intervals, by resampling of items.
+        seed: Of the intervals, over templates and sets of numbers.
 
     Returns:
-        Data: ``model, by, at, value, low, high, n``; ``by`` is ``position`` or ``digit``.
+        Data: ``model, by, at, value, low, high, n``; ``by`` is ``position`` or ``digit``. An item
+        that the frame does not have counts in the value; the ends are then NaN.
     """
     name, title = "F10-profile", "F10  Which integers it prefers"
     if tables.options is None or not len(tables.options):
         reason = "no options that are numbers were given; score the distributions first"
-        return Missing(name=name, reason=reason)
+        return Missing(name=name, reason=tables.reasons.get("options", reason))
     needed = ("id", "value", "ideal", "pi")
     check_columns(tables.options, needed, what="the table of options")
     options = with_model(tables.options, tables)
     options = options[options["value"].notna() & options["pi"].notna()]
+    if not len(options):
+        return Missing(name=name, reason="no option has a probability; none was given any mass")
     models = names_of(options, "model")
+    check_columns(tables.frame, ("model", "id", *DESIGN), what="the frame")
+    design = tables.frame.drop_duplicates("id").set_index("id")[list(DESIGN)]
     data = pd.concat(
-        [_profile(options[options["model"] == m], n_bins, seed).assign(model=m) for m in models],
+        [
+            _profile(options[options["model"] == m], design, n_bins, seed).assign(model=m)
+            for m in models
+        ],
         ignore_index=True,
     )[["model", "by", "at", "value", "low", "high", "n"]]
     figure, panels = sheet(
         title,
         "Probability given to integers over the probability that they should have; 1 is fair. "
         "Left: by place between the smallest and the largest of the range. Right: by last digit. "
-        "95 % intervals over items.",
+        "Bars: 95 % intervals over wordings and ranges. With few ranges, a digit that many of them "
+        "begin with takes part in what the smallest place has.",
         height_in=3.0 + 0.2 * (len(models) > 1),
         n_columns=2,
         share_y=True,
@@ -163,7 +172,7 @@ def _null_curves(axes: Axes, own: pd.DataFrame, nulls: Sequence[str]) -> None:
         known = ordered[ordered[name].notna()]
         axes.plot(
             known["gap"], known[name], color=shade, linestyle=dash, linewidth=1.3, label=label,
-            zorder=3,
+            marker=".", markersize=4, zorder=3,
         )  # fmt: skip
 
 
@@ -176,7 +185,7 @@ def _series(axes: Axes, own: pd.DataFrame, shift: float, *, index: int, label: s
     )
 
 
-def _profile(options: pd.DataFrame, n_bins: int, seed: int) -> pd.DataFrame:
+def _profile(options: pd.DataFrame, design: pd.DataFrame, n_bins: int, seed: int) -> pd.DataFrame:
     by_item = options.groupby("id")["value"]
     low, high = by_item.transform("min"), by_item.transform("max")
     place = ((options["value"] - low) / (high - low)).to_numpy(dtype=np.float64)
@@ -184,22 +193,21 @@ def _profile(options: pd.DataFrame, n_bins: int, seed: int) -> pd.DataFrame:
     value = options["value"].to_numpy(dtype=np.float64)
     is_whole = value == np.floor(value)
     digit = np.where(is_whole, np.mod(np.abs(value), 10.0), -1.0).astype(np.int64)
-    rows = _ratios(options, bins, seed).assign(by="position")
+    rows = _ratios(options, bins, design, seed).assign(by="position")
     rows["at"] = (rows["at"] + 0.5) / n_bins
-    digits = _ratios(options[is_whole], digit[is_whole], seed).assign(by="digit")
+    digits = _ratios(options[is_whole], digit[is_whole], design, seed).assign(by="digit")
     return pd.concat([part for part in (rows, digits) if len(part)], ignore_index=True)
 
 
-def _ratios(options: pd.DataFrame, which: Int[np.ndarray, " K"], seed: int) -> pd.DataFrame:
+def _ratios(
+    options: pd.DataFrame, which: Int[np.ndarray, " K"], design: pd.DataFrame, seed: int
+) -> pd.DataFrame:
     rows = []
     for k in np.unique(which):
         own = options[which == k]
-        pi: Float[np.ndarray, " J"] = own["pi"].to_numpy(dtype=np.float64)
-        ideal: Float[np.ndarray, " J"] = own["ideal"].to_numpy(dtype=np.float64)
-        value, low, high = float(pi.sum() / ideal.sum()), np.nan, np.nan
-        clusters = own["id"].astype(str).tolist()
-        if len(set(clusters)) > 1 and (ideal > 0.0).all():
-            found = cluster_bootstrap(pi, clusters, denominators=ideal, seed=seed)
-            value, low, high = found.value, found.low, found.high
-        rows.append((float(k), value, low, high, len(own)))
+        sums = own.groupby("id", sort=False)[["pi", "ideal"]].sum()
+        pi: Float[np.ndarray, " J"] = sums["pi"].to_numpy(dtype=np.float64)
+        ideal: Float[np.ndarray, " J"] = sums["ideal"].to_numpy(dtype=np.float64)
+        items = design.reindex(sums.index)
+        rows.append((float(k), *mean_of(pi, items, denominators=ideal, seed=seed), len(own)))
     return pd.DataFrame(rows, columns=["at", "value", "low", "high", "n"])

@@ -10,7 +10,6 @@ from likely.report.figures.calibration.tables import (
     Tables,
     check_columns,
     names_of,
-    two_options,
     with_model,
 )
 from likely.report.figures.drawing import Drawing, Missing
@@ -44,10 +43,13 @@ def strengths(tables: Tables) -> Drawing | Missing:
     name, title = "F08-strengths", "F8  Drawn to a name: strength of each option"
     if tables.strengths is None or not len(tables.strengths):
         reason = "no strengths were given; fit them on items of two options first"
-        return Missing(name=name, reason=reason)
+        return Missing(name=name, reason=tables.reasons.get("strengths", reason))
     needed = ("option", "strength", "low", "high")
     check_columns(tables.strengths, needed, what="the table of strengths")
     table = with_model(tables.strengths, tables)[["model", *needed]]
+    families = " and ".join(
+        names_of(tables.strengths, "family") if "family" in tables.strengths.columns else ()
+    )
     means = table.groupby("option", sort=True)["strength"].mean()
     options = list(means.sort_values(ascending=False, kind="stable").index)
     models = names_of(table, "model")
@@ -55,8 +57,9 @@ def strengths(tables: Tables) -> Drawing | Missing:
     step = 0.7 / len(models)
     figure, [[axes]] = sheet(
         title,
-        "The log-odds that the option's name adds to it, with its interval; strengths of a model "
-        "sum to 0. A calibrated model has 0 everywhere.",
+        (f"Items of {families}. " if families else "")
+        + "The log-odds that the option's name adds to it, with its interval over sets of numbers; "
+        "strengths of a model sum to 0. A calibrated model has 0 everywhere.",
         height_in=0.7 + len(options) * max(0.22, 0.11 * len(models)) + 0.2 * (len(models) > 1),
     )
     for i, model in enumerate(models):
@@ -96,9 +99,7 @@ def bounds(tables: Tables, *, n_items: int = N_ITEMS) -> Drawing | Missing:
     name, title = "F13-bounds", "F13  What a server's likeliest tokens leave open"
     frame = tables.frame
     has_bounds = {"pi1_low", "pi1_high"} <= set(frame.columns)
-    known = two_options(frame) if has_bounds else frame.iloc[:0]
-    if has_bounds:
-        known = known[known["pi1_low"].notna() & known["pi1_high"].notna()]
+    known = _bounded(frame) if has_bounds else frame.iloc[:0]
     if not (len(known) and (known["pi1_high"] > known["pi1_low"]).any()):
         reason = "every probability is exact, so there are no bounds; they come with models behind "
         return Missing(name=name, reason=reason + "a server that tells only its likeliest tokens")
@@ -128,6 +129,15 @@ def bounds(tables: Tables, *, n_items: int = N_ITEMS) -> Drawing | Missing:
     put_legend(figure, flat[: len(models)])
     data = pd.concat(chosen, ignore_index=True)
     return Drawing(name=name, title=title, figure=figure, data=data)
+
+
+def _bounded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the items of two names whose share is known, if only between two ends."""
+    is_number = frame["wd_line"].notna()
+    if "wd_line_norm_low" in frame.columns:
+        is_number |= frame["wd_line_norm_low"].notna()
+    has_ends = frame["pi1_low"].notna() & frame["pi1_high"].notna()
+    return frame[frame["p1"].notna() & has_ends & ~is_number]
 
 
 def _strength_rows(

@@ -4,8 +4,8 @@ A figure takes the means and intervals that it is given; where none are given it
 of the frame, without intervals.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,9 @@ GATE = 0.75
 ALL_SCALES = ("all", "")
 """What the scale of a row is that speaks of a whole family."""
 
+NULL = "null_"
+"""What the columns begin with that say what a policy would have."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tables:
@@ -29,12 +32,16 @@ class Tables:
         baselines: ``baseline, family, scale, metric, value``.
         cells: ``model, option_pair, dominant, dominant_rate, avg_wd, n, a, b``, templates pooled;
             with ``family`` where there are several.
-        strengths: ``option, strength, low, high``, and ``model`` where there are several.
+        strengths: ``option, strength, low, high``, and ``model`` where there are several; with
+            ``family`` where it is to be named.
         frequency: ``model, scale, gap, wd``, a row a pair of numbers, with one column
-            ``null_NAME`` for what each policy would have there.
+            ``null_NAME`` for what each policy would have there, and ``source`` of the frequencies
+            where it is to be named.
         options: ``model, id, value, ideal, pi``: a row an option of items whose options are
             numbers.
         pairs: Names of a base model and of the one made from it by instruction tuning.
+        reasons: Why a table is not there, by its name.
+        null_pm: Mass from which an item has a part in its cell's place and preference.
     """
 
     frame: pd.DataFrame
@@ -45,6 +52,8 @@ class Tables:
     frequency: pd.DataFrame | None = None
     options: pd.DataFrame | None = None
     pairs: Sequence[tuple[str, str]] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    null_pm: float = 0.25
 
 
 def check_columns(table: pd.DataFrame, needed: Sequence[str], *, what: str) -> None:
@@ -77,6 +86,21 @@ def with_model(table: pd.DataFrame, tables: Tables) -> pd.DataFrame:
     if len(models) != 1:
         raise InputError(f"with several models every table names its model, got {models!r}")
     return table.assign(model=models[0])
+
+
+def best_crossed(table: pd.DataFrame) -> str | None:
+    """Return the family whose options have most partners each; None if none has more than one.
+
+    Args:
+        table: Columns ``family`` and ``option_pair``, options in the order of mention.
+    """
+    best, most = None, 1.0
+    for family, own in table.groupby("family", sort=False):
+        pairs = [str(pair).split("/", 1) for pair in own["option_pair"].unique()]
+        partners = len(pairs) / len({option for pair in pairs for option in pair})
+        if partners > most:
+            best, most = str(family), partners
+    return best
 
 
 def two_options(frame: pd.DataFrame) -> pd.DataFrame:
