@@ -124,7 +124,8 @@ class Judging:
             "--counts",
             metavar="FILE.csv",
             help="How often numbers occur in some text (columns number and count): does wd go with "
-            "how common the numbers are?",
+            "how common the numbers are? Without them the document has the law 1/n, which is no "
+            "count.",
         ),
     ] = None
     counts_kind: Annotated[
