@@ -80,7 +80,8 @@ def wrapper_name(chat: Chat, wrapper: str | None) -> str | None:
     if chat == "none":
         if wrapper is not None:
             raise InputError(
-                f"the bare text has no wrapper, got {wrapper!r}; ask for a chat mode, answer or prefill"
+                f"the bare text has no wrapper, got {wrapper!r}; "
+                "ask for a chat mode, answer or prefill"
             )
         return None
     return wrapper or DEFAULT_WRAPPER
