@@ -10,7 +10,7 @@ from listing import Listing
 from policies import policy_model
 
 from likely.calibration import build, evaluate
-from likely.calibration.rows import COLUMNS, frames_of, iter_rows
+from likely.calibration.rows import COLUMNS, evaluation_of, frames_of, iter_rows
 from likely.core.jsonio import dumps
 from likely.runs.store import read_rows, write_rows
 
@@ -88,3 +88,20 @@ def test_shares_of_tiny_masses_survive_the_file(tmp_path):
     _, options = frames_of(read_rows(tmp_path / "x.parquet", COLUMNS))
     assert options["pi"].tolist() == pytest.approx([0.75, 0.25] * 2)
     assert options["mass"].tolist() == [0.0] * 4
+
+
+def test_rows_of_another_model_become_its_evaluation_on_the_same_items():
+    mine, theirs = evaluated("leaky_0.3"), evaluated("pick_first")
+    found = evaluation_of(list(iter_rows(theirs)), mine)
+    assert found.model == theirs.model
+    pd.testing.assert_frame_equal(found.frame, theirs.frame, check_like=True, check_exact=True)
+    pd.testing.assert_frame_equal(
+        found.option_frame, theirs.option_frame, check_like=True, check_exact=True
+    )
+    assert [line.to_dict() for line in found.lines] == [line.to_dict() for line in theirs.lines]
+    assert found.scored.flags == theirs.scored.flags
+    assert np.isnan(found.scored.shares).all()  # not in the rows, so not known
+
+
+def test_rows_of_other_items_are_no_evaluation_of_these():
+    assert evaluation_of(list(iter_rows(evaluated("leaky_0.3")))[1:], evaluated("null")) is None

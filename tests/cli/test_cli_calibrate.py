@@ -244,6 +244,27 @@ def test_figures_do_not_go_to_a_file(tmp_path):
     assert (done.exit_code, "go to a folder" in done.stderr) == (1, True)
 
 
+def test_figures_are_drawn_with_their_data_and_those_of_two_models_side_by_side(tmp_path):
+    colors = build_all(["colors"], preset="smoke")
+    one, other = (
+        write_policy(tmp_path / f"{name}.json", colors, name)
+        for name in ("leaky_0.3", "pick_first")
+    )
+    asked = ("--families", "colors", "--preset", "smoke", "--resamples", 100, "--no-cache")
+    assert run("calibrate", other, *asked, "--items", tmp_path / "other.parquet").exit_code == 0
+    shown = run(
+        "calibrate", one, *asked, "--compare", tmp_path / "other.parquet", "--figures",
+        tmp_path / "figures",
+    )  # fmt: skip
+    assert shown.exit_code == 0, shown.stderr
+    made = {path.name for path in (tmp_path / "figures").iterdir()}
+    for name in ("F01-mass", "F02-distance", "F05-reliability", "F12-tuning"):
+        assert {f"{name}.svg", f"{name}.png", f"{name}.csv"} <= made
+    mass = pd.read_csv(tmp_path / "figures" / "F01-mass.csv")
+    assert sorted(mass["model"].unique()) == sorted([one, other])
+    assert "no figure F13-bounds: every probability is exact" in shown.stdout.replace("\n", " ")
+
+
 def test_rows_of_other_items_are_refused_before_the_model_is_loaded(done):
     path = done[1] / "items.parquet"
     told = run("calibrate", "table:missing.json", "--families", "icl", "--compare", path)

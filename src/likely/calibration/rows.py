@@ -136,22 +136,18 @@ def evaluation_of(rows: Sequence[Mapping[str, object]], like: Evaluation) -> Eva
         None if the items are others. Masses, flags and metrics are those of the rows; what rows do
         not hold, how spellings shared the mass, is not known, and the policy is that of ``like``.
     """
-    frame, options = frames_of(rows)
+    frame, _ = frames_of(rows)
     if frame["id"].tolist() != like.frame["id"].tolist():
         return None
-    low = [x for row in rows for x in cast(Sequence[float], row["log_mass_low"])]
+    high, low = (
+        np.array([x for row in rows for x in cast(Sequence[float], row[name])], dtype=np.float64)
+        for name in ("log_mass", "log_mass_low")
+    )
     with np.errstate(divide="ignore"):
-        log_mass = np.log(options["mass"].to_numpy(dtype=np.float64))
         log_other = np.log(frame["other"].to_numpy(dtype=np.float64))
-    is_exact = np.array([row["log_mass"] == row["log_mass_low"] for row in rows])
-    item_of = like.targets.item_of
     scored = replace(
         like.scored,
-        masses=Masses(
-            offsets=like.targets.offsets,
-            log_mass=log_mass,
-            log_mass_low=np.where(is_exact[item_of], log_mass, np.array(low, dtype=np.float64)),
-        ),
+        masses=Masses(offsets=like.targets.offsets, log_mass=high, log_mass_low=low),
         log_other=log_other,
         shares=np.full_like(like.scored.shares, np.nan),
         flags=tuple(frozenset(cast(Sequence[str], row["flags"])) for row in rows),
