@@ -253,8 +253,8 @@ def test_figures_are_drawn_with_their_data_and_those_of_two_models_side_by_side(
     asked = ("--families", "colors", "--preset", "smoke", "--resamples", 100, "--no-cache")
     assert run("calibrate", other, *asked, "--items", tmp_path / "other.parquet").exit_code == 0
     shown = run(
-        "calibrate", one, *asked, "--compare", tmp_path / "other.parquet", "--figures",
-        tmp_path / "figures",
+        "calibrate", one, *asked, "--compare", tmp_path / "other.parquet", "--from-base",
+        "--figures", tmp_path / "figures",
     )  # fmt: skip
     assert shown.exit_code == 0, shown.stderr
     made = {path.name for path in (tmp_path / "figures").iterdir()}

@@ -41,6 +41,7 @@ COLUMNS: dict[str, str] = {
     **dict.fromkeys(METRICS, "float"),
     **dict.fromkeys(_ENDS, "float"),
     **dict.fromkeys(_KNOWN, "bool"),
+    "policy": "text",
     "context": "text",
     "labels": "texts",
     "values": "floats",
@@ -50,10 +51,10 @@ COLUMNS: dict[str, str] = {
     "flags": "texts",
 }
 """Name and kind of each column, in order; what is not defined is null, as are the ends of metrics
-where the model is known exactly. The last ones hold the context, and a list with an entry for each
-option."""
+where the model is known exactly. The last ones hold how the item was put to the model, its context,
+and a list with an entry for each option."""
 
-_OF_ITEMS = ("context", "labels", "values", "ideal", "log_mass", "log_mass_low", "flags")
+_OF_ITEMS = ("policy", "context", "labels", "values", "ideal", "log_mass", "log_mass_low", "flags")
 _OF_FRAME = tuple(name for name in COLUMNS if name not in _OF_ITEMS)
 
 _DTYPES = {"float": np.float64, "int": np.int64}
@@ -167,6 +168,7 @@ def _of_item(evaluation: Evaluation, place: int, item: Item) -> dict[str, object
     masses, asked = evaluation.scored.masses, evaluation.targets
     own = slice(int(asked.offsets[place]), int(asked.offsets[place + 1]))
     return {
+        "policy": evaluation.scored.policy.label,
         "context": item.context,
         "labels": tuple(option.label for option in item.options),
         "values": tuple(_plain(asked.values[own].tolist(), "float")),

@@ -33,6 +33,23 @@ class Policy:
     wrapper: str | None = None
     bos: Bos = "auto"
 
+    @property
+    def label(self) -> str:
+        """How items were put, in a few words.
+
+        >>> Policy().label, Policy(chat="prefill", wrapper="finish", level="wide").label
+        ('bare text', 'chat prefill (finish), spellings wide')
+        """
+        parts = ["bare text" if self.chat == "none" else f"chat {self.chat} ({self.wrapper})"]
+        usual = Policy(chat=self.chat, wrapper=self.wrapper)
+        if self.level != usual.level:
+            parts.append(f"spellings {self.level}")
+        if self.word_end != usual.word_end:
+            parts.append(f"word end {self.word_end}")
+        if self.bos != usual.bos:
+            parts.append(f"BOS {self.bos}")
+        return ", ".join(parts)
+
     def to_dict(self) -> dict[str, str | None]:
         """Return the fields as a mapping for strict JSON."""
         return {

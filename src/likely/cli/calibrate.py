@@ -144,6 +144,12 @@ class Judging:
             help="Compare with another model: the rows that its run wrote with --items.",
         ),
     ] = None
+    from_base: Annotated[
+        bool,
+        typer.Option(
+            "--from-base", help="This model was tuned from the compared one: draw the step."
+        ),
+    ] = False
     items: Annotated[
         Path | None,
         typer.Option(
@@ -226,7 +232,7 @@ def calibrate(
     lines = screen_lines(
         loaded, found, analyses, differences, sets=_sets(questions),
         has_counts=counts is not None,
-        other=None if theirs is None else _other_name(theirs, found.model),
+        other=None if theirs is None else _other_name(theirs, found),
     )  # fmt: skip
     if reports:
         lines[-1:-1] = [*remedy_lines(found, reports), ""]  # above the cost
@@ -234,12 +240,13 @@ def calibrate(
         write_rows(judging.items, iter_rows(found), cast(Columns, COLUMNS))
         note(f"wrote {judging.items}", output)
     if judging.figures is not None:
-        lines[-1:-1] = [*_draw(judging.figures, found, theirs, counts, output), ""]
+        lines[-1:-1] = [*_draw(judging.figures, judging, found, theirs, counts, output), ""]
     deliver(Result(document=document("calibrate", output, **parts), lines=lines), output, path)
 
 
 def _draw(
     folder: Path,
+    judging: Judging,
     found: "Evaluation",
     theirs: Sequence[Mapping[str, object]] | None,
     counts: "NumberCounts | None",
@@ -252,11 +259,13 @@ def _draw(
     from likely.report.figures.calibration import draw_all
     from likely.report.figures.calibration.from_evaluations import tables_of
 
-    shown, pairs = [found], []
+    shown: list[Evaluation] = [found]
+    pairs: list[tuple[str, str]] = []
     other = None if theirs is None else evaluation_of(theirs, found)
     if theirs is not None and other is not None:
-        other = replace(other, model=_other_name(theirs, found.model))
-        shown, pairs = [other, found], [(other.model, found.model)]
+        other = replace(other, model=_other_name(theirs, found))
+        shown = [other, found]
+        pairs = [(other.model, found.model)] if judging.from_base else []
     elif theirs is not None:
         note("figures show one model: the other's rows are of other items", output)
     has_mass = any(bool((one.frame["pm"] >= 0.25).any()) for one in shown)
@@ -268,10 +277,13 @@ def _draw(
     return [f"no figure {one.name}: {one.reason}" for one in missing]
 
 
-def _other_name(theirs: Sequence[Mapping[str, object]], name: str) -> str:
+def _other_name(theirs: Sequence[Mapping[str, object]], found: "Evaluation") -> str:
     """Return what the other model is called beside ours, which may be the same one."""
-    other = str(theirs[0]["model"])
-    return f"{other} (compared)" if other == name else other
+    other, policy = str(theirs[0]["model"]), str(theirs[0]["policy"])
+    is_other = policy != found.scored.policy.label
+    if is_other:
+        return f"{other}, {policy}"
+    return f"{other} (compared)" if other == found.model else other
 
 
 def _families(questions: Questions) -> list[str]:
