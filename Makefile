@@ -15,7 +15,7 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.dev browser
 	$(PULL)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

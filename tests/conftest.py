@@ -2,6 +2,10 @@
 
 import os
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Workers that each take all cores slow one another down several times.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from fixtures import (
     connect,
     gpt2,
