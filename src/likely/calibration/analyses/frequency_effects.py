@@ -249,7 +249,7 @@ def frequency_effect(
         )
         policies = policy_distances(
             side.p_high, share=float(np.mean(np.where(p1 > 0.5, pi1, 1.0 - pi1)))
-        ) | {"itself": np.abs(_blind_share(used, p1, pi1) - p1).round(_DIGITS)}
+        ) | {"itself": blind_distances(used)}
         by_scale[str(scale)] = _effect(
             side, policies, float(np.mean(np.where(p1 > 0.5, pi1, 1.0 - pi1))),
             int((here & ~ok).sum()),
@@ -311,14 +311,17 @@ def policy_distances(
     return {name: distance.round(_DIGITS) for name, distance in found.items()}
 
 
-def _blind_share(
-    used: pd.DataFrame, p1: Float[np.ndarray, " N"], pi1: Float[np.ndarray, " N"]
-) -> Float[np.ndarray, " N"]:
-    """Return the share of the first option that the model would have, were it blind to frequency.
+def blind_distances(used: pd.DataFrame) -> Float[np.ndarray, " N"]:
+    """Return ``|pi - p|`` that the model would have, were it blind to frequency.
 
     Least squares of its log-odds on those of the ideal, with a level for each cell of wording,
     options in order and scale.
+
+    Args:
+        used: One model's items of two options with known shares; columns ``family, template,
+            option_pair, scale, p1, pi1``.
     """
+    p1, pi1 = used["p1"].to_numpy(dtype=float), used["pi1"].to_numpy(dtype=float)
     cells = codes(used, ["family", "template", "option_pair", "scale"])
     n = np.bincount(cells)
 
@@ -329,7 +332,7 @@ def _blind_share(
     own_y, own_x = centred(y), centred(x)
     spread = float(own_x @ own_x)
     slope = float(own_x @ own_y) / spread if spread > 0.0 else 0.0
-    return np.asarray(expit(y - own_y + slope * own_x))
+    return np.asarray(np.abs(expit(y - own_y + slope * own_x) - p1).round(_DIGITS))
 
 
 def _effect(

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from likely.calibration.analyses.frequencies import NumberCounts, frequency_gaps, zipf_counts
+from likely.calibration.analyses.frequency_effects import blind_distances
 from likely.calibration.analyses.identities import option_strengths
 from likely.calibration.assigners import Rules
 from likely.calibration.baselines import measure_baseline
@@ -15,7 +16,8 @@ from likely.report.evaluated import balanced_items, baseline_rows, cells_of, est
 from likely.report.figures.calibration.tables import NULL, Tables, best_crossed
 
 NULLS = ("pick_higher", "higher_0.7", "uniform")
-"""Policies whose distance stands beside the model's against frequency; `Tables.frequency`."""
+"""Policies whose distance stands beside the model's against frequency, and beside that of the model
+itself made blind to frequency (`blind_distances`); `Tables.frequency`."""
 
 
 def tables_of(
@@ -141,12 +143,16 @@ def _frequency(evaluations: Sequence[Evaluation], counts: NumberCounts | None) -
     shared = shared.groupby(keys, sort=False).mean()
     parts = []
     for one in evaluations:
-        wd = one.frame.loc[is_own, "wd01"].groupby(keys, sort=False).mean().rename("wd")
-        parts.append(shared.join(wd).reset_index().assign(model=one.model))
+        mine = one.frame[is_own]
+        given = mine[mine["pi1"].notna()]
+        blind = pd.Series(blind_distances(given), index=given.index).reindex(mine.index)
+        found = pd.DataFrame({"wd": mine["wd01"], f"{NULL}itself": blind})
+        means = found.groupby(keys, sort=False).mean()
+        parts.append(shared.join(means).reset_index().assign(model=one.model))
     table = pd.concat(parts, ignore_index=True)
     table = table[table["gap"].notna() & table["wd"].notna()].reset_index(drop=True)
     table["source"] = f"{used.source}, {used.kind}"
-    nulls = [f"{NULL}{name}" for name in NULLS]
+    nulls = [f"{NULL}{name}" for name in ("itself", *NULLS)]
     return table[["model", "scale", "number_pair", "gap", "wd", *nulls, "source"]]
 
 

@@ -61,14 +61,15 @@ def frequency(tables: Tables) -> Drawing | Missing:
     check_columns(tables.frequency, ("scale", "gap", "wd"), what="the table of frequencies")
     table = with_model(tables.frequency, tables)
     table = table[table["gap"].notna() & table["wd"].notna()]
-    source = f"\n(frequencies: {table['source'].iloc[0]})" if "source" in table.columns else ""
+    source = f" Frequencies: {table['source'].iloc[0]}." if "source" in table.columns else ""
     nulls = [str(c) for c in table.columns if str(c).startswith(NULL)]
     models, scales = names_of(table, "model"), names_of(table, "scale")
     figure, panels = sheet(
         title,
         "A point is a pair of numbers, its distance a mean over items; lines: what policies would "
-        "have on the same pairs. Pick Higher must fall and Uniform must rise, though neither "
-        "knows any frequency: look for points that leave the lines.",
+        "have on the same pairs, though none knows any frequency. Rings: the model's own levels "
+        "for words and order and its slope, blind to frequency. Look for points off them."
+        f"{source}",
         height_in=(2.7 if len(models) == 1 else 2.1) * len(models) + 0.6,
         n_rows=len(models),
         n_columns=len(scales),
@@ -90,7 +91,7 @@ def frequency(tables: Tables) -> Drawing | Missing:
     panels[0][0].set_ylim(bottom=0.0)
     panels[0][0].set_xlim(left=0.0)
     for axes in panels[-1]:
-        axes.set_xlabel(f"frequency gap, log₁₀ units{source}")
+        axes.set_xlabel("frequency gap, log₁₀ units")
     put_legend(figure, [axes for row in panels for axes in row])
     data = table.sort_values(["model", "scale", "gap"], kind="stable", ignore_index=True)
     return Drawing(name=name, title=title, figure=figure, data=data)
@@ -170,6 +171,12 @@ def _null_curves(axes: Axes, own: pd.DataFrame, nulls: Sequence[str]) -> None:
             shade, dash = _MORE_NULLS[others.index(name) % len(_MORE_NULLS)]
             label = name.removeprefix(NULL).replace("_", " ")
         known = ordered[ordered[name].notna()]
+        if name == f"{NULL}itself":
+            axes.scatter(
+                known["gap"], known[name], s=44, facecolors="none", edgecolors=PALETTE[0],
+                linewidths=1.0, zorder=4, label="the model, made blind to frequency", clip_on=False,
+            )  # fmt: skip
+            continue
         axes.plot(
             known["gap"], known[name], color=shade, linestyle=dash, linewidth=1.3, label=label,
             marker=".", markersize=4, zorder=3,
