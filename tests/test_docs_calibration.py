@@ -1,6 +1,8 @@
 """What the pages on calibration show is what likely says: every block on them runs."""
 
 import re
+import subprocess
+import sys
 
 from doc_blocks import DOCS, check_examples
 
@@ -25,3 +27,10 @@ def test_every_test_that_the_page_names_is_there():
     known = set(re.findall(r"^def (test_\w+)\(", text, flags=re.M))
     assert named
     assert named <= known, named - known
+
+
+def test_the_tables_of_the_replication_page_are_those_of_the_saved_results():
+    script = DOCS / "replication" / "calibration_tables.py"
+    command = [sys.executable, str(script), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

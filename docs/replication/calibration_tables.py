@@ -173,6 +173,8 @@ def slim(value: object) -> object:
         return {key: slim(x) for key, x in value.items()}
     if isinstance(value, list | tuple):
         return [slim(x) for x in value]
+    if hasattr(value, "tolist"):  # an array or a number of numpy
+        return slim(value.tolist())
     return short(value)
 
 
@@ -222,6 +224,8 @@ def tables(result: dict) -> dict[str, str]:
         "families": other_families(result["runs"]["others"]),
         "linked": shifts(result["runs"]["others"]["linked"]),
         "names": names(result["runs"]["others"]["names"]),
+        "opening": openings(result["stated"]["opening"]),
+        "stated": stated_table(result["stated"]),
     }
 
 
@@ -444,6 +448,43 @@ def names(found: Sequence[dict]) -> str:
         least = ", ".join(f"{label} {share:.3f}" for label, share in told[-2:])
         rows.append((x["kind"], x["n"], plain(x["ideal"]), most, least))
     return table(("names", "items", "ideal each", "most", "least"), rows)
+
+
+def openings(found: Sequence[dict]) -> str:
+    """Return the share of red with 98 blue and 99 red things."""
+    wordings = list(dict.fromkeys(x["template"] for x in found))
+    rows = []
+    for first in ("blue", "red"):
+        own = {x["template"]: x for x in found if x["first"] == first}
+        rows.append(
+            (
+                f"{first} named first",
+                *(f"{own[name]['red']:.3f} (PM {own[name]['pm']:.2g})" for name in wordings),
+            )
+        )
+    return table(("red, 99/197 = .503", *wordings), rows)
+
+
+def stated_table(result: dict) -> str:
+    """Return the gaps between stated, revealed and true probabilities."""
+    rows = []
+    for mode, name in (("none", "bare text"), ("answer", "chat, asked")):
+        one = result[mode]
+        for figure in ("mean", "mode"):
+            gaps = (
+                one[figure][key] for key in ("stated_ideal", "revealed_ideal", "stated_revealed")
+            )
+            rows.append(
+                (
+                    name, figure, plain(one["mass_of_percentages"]), plain(one["mass_of_options"]),
+                    *(spread(gap["distance"]) for gap in gaps),
+                )
+            )  # fmt: skip
+    head = (
+        "asked", "stated by", "mass on 0 to 100", "mass on options", "stated - true",
+        "revealed - true", "stated - revealed",
+    )  # fmt: skip
+    return table(head, rows)
 
 
 def fill(page: str, made: Mapping[str, str]) -> str:
