@@ -54,6 +54,7 @@ def compact(given: Mapping[str, Path]) -> dict:
             "templates": list(template_means(frame)) if mode != "others" else [],
             "digits": list(digits_of(options)) if mode != "others" else [],
             "linked": list(linked(frame)) if mode == "others" else [],
+            "coins": list(coin_sides(options)) if mode == "others" else [],
             "names": list(name_shares(frame, options)) if mode == "others" else [],
         }
     for name in ("remedies", "stated", "opening"):
@@ -146,11 +147,19 @@ def linked(frame: "pd.DataFrame") -> Iterator[dict]:
             }  # fmt: skip
 
 
+def coin_sides(options: "pd.DataFrame") -> Iterator[dict]:
+    """Yield the mean share of each side of a coin; the design makes each one half on average."""
+    own = options[options["family"] == "coin_bias"]
+    for label, part in own.groupby("label", sort=False):
+        yield {"side": label, "n": len(part), "pi": short(float(part["pi"].mean()))}
+
+
 def name_shares(frame: "pd.DataFrame", options: "pd.DataFrame") -> Iterator[dict]:
     """Yield the mean share of each name where every name is as likely as any other."""
     own = options[options["family"] == "uniform_words"]
-    scale = frame.set_index("id")["scale"]
-    for kind, part in own.groupby(own["id"].map(scale), sort=False):
+    kinds = frame.set_index("id")["option_set"]
+    for _, part in own.groupby(own["id"].map(kinds), sort=False):
+        kind = f"{part['label'].nunique()} names"
         found = part.groupby("label")["pi"].mean().sort_values(ascending=False)
         yield {
             "kind": kind, "n": int(part["id"].nunique()), "ideal": short(1.0 / len(found)),
@@ -205,7 +214,7 @@ def plain(value: float | None, *, sign: bool = False) -> str:
 def tables(result: dict) -> dict[str, str]:
     """Return the tables by the name that the page calls them by."""
     runs = {name: result["runs"][name] for name in MODES if name in result["runs"]}
-    return {
+    made = {
         "mass": by_mode(runs, "pm"),
         "gated": by_mode(runs, "is_gated"),
         "distance": distances(runs),
@@ -220,13 +229,23 @@ def tables(result: dict) -> dict[str, str]:
         "frequency": frequencies(runs),
         "digits": digits(runs, "last digit"),
         "places": digits(runs, "place"),
-        "remedies": remedies(result["remedies"]),
         "families": other_families(result["runs"]["others"]),
         "linked": shifts(result["runs"]["others"]["linked"]),
         "names": names(result["runs"]["others"]["names"]),
-        "opening": openings(result["stated"]["opening"]),
-        "stated": stated_table(result["stated"]),
+        "coins": table(
+            ("side", "items", "mean share", "ideal"),
+            [
+                (x["side"], x["n"], plain(x["pi"]), ".500")
+                for x in result["runs"]["others"]["coins"]
+            ],
+        ),
     }
+    if "remedies" in result:
+        made["remedies"] = remedies(result["remedies"])
+    if "stated" in result:
+        made["opening"] = openings(result["stated"]["opening"])
+        made["stated"] = stated_table(result["stated"])
+    return made
 
 
 def line(run: dict, family: str, metric: str) -> list[float] | None:
@@ -477,7 +496,7 @@ def stated_table(result: dict) -> str:
             rows.append(
                 (
                     name, figure, plain(one["mass_of_percentages"]), plain(one["mass_of_options"]),
-                    *(spread(gap["distance"]) for gap in gaps),
+                    *(spread(gap["size"]) for gap in gaps),
                 )
             )  # fmt: skip
     head = (
