@@ -463,7 +463,7 @@ def names(found: Sequence[dict]) -> str:
     rows = []
     for x in found:
         told = list(x["shares"].items())
-        most = ", ".join(f"{label} {share:.2f}" for label, share in told[:3])
+        most = ", ".join(f"{label} {share:.2f}" for label, share in told[: min(3, len(told) - 2)])
         least = ", ".join(f"{label} {share:.3f}" for label, share in told[-2:])
         rows.append((x["kind"], x["n"], plain(x["ideal"]), most, least))
     return table(("names", "items", "ideal each", "most", "least"), rows)
