@@ -13,6 +13,7 @@ from likely.core.answer_events import WordEnd
 from likely.core.estimate import Cost
 from likely.core.text.encode import Bos
 from likely.core.text.surfaces import Level
+from likely.stats.ragged import taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,17 +115,9 @@ class Scored:
 
     def take(self, places: Int[np.ndarray, "n"]) -> "Scored":
         """Return what is known of some items, in the order of ``places``; the cost stays whole."""
-        n_options = np.diff(self.masses.offsets)[places]
-        offsets = np.concatenate([[0], np.cumsum(n_options)])
-        starts = self.masses.offsets[:-1][places]
-        index = np.repeat(starts - offsets[:-1], n_options) + np.arange(offsets[-1])
         return replace(
             self,
-            masses=Masses(
-                offsets=offsets,
-                log_mass=self.masses.log_mass[index],
-                log_mass_low=self.masses.log_mass_low[index],
-            ),
+            masses=self.masses.take(places),
             log_other=self.log_other[places],
             shares=self.shares[places],
             n_surfaces=self.n_surfaces[places],
@@ -164,9 +157,7 @@ def in_order(batches: Sequence[ScoredBatch], policy: Policy) -> Scored:
     """
     order = np.argsort(np.concatenate([part.places for part in batches]))
     n_options = np.concatenate([np.diff(part.masses.offsets) for part in batches])
-    starts = np.cumsum(n_options) - n_options
-    offsets = np.cumsum([0, *n_options[order]])
-    index = np.repeat(starts[order] - offsets[:-1], n_options[order]) + np.arange(offsets[-1])
+    index, offsets = taken(np.concatenate([[0], np.cumsum(n_options)]), order)
     flags = [flags for part in batches for flags in part.flags]
 
     def joined(values: Callable[[ScoredBatch], Shaped[np.ndarray, "n *k"]]) -> np.ndarray:

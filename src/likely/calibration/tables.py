@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 
 from likely.calibration.data_sets.items import Item
 from likely.errors import InputError
+from likely.stats.ragged import law_of, taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,13 +42,12 @@ class Targets:
     @property
     def item_of(self) -> Int[np.ndarray, "M"]:
         """The item of each option."""
-        return np.repeat(np.arange(self.n_items), self.n_options)
+        return law_of(self.offsets)
 
     def take(self, places: Int[np.ndarray, "K"]) -> "Targets":
-        """Return those of some items, in ascending order of ``places``."""
-        kept = np.isin(self.item_of, places)
-        offsets = np.concatenate([[0], np.cumsum(self.n_options[np.sort(places)])])
-        return Targets(offsets=offsets, ideal=self.ideal[kept], values=self.values[kept])
+        """Return those of some items, in the order of ``places``."""
+        index, offsets = taken(self.offsets, places)
+        return Targets(offsets=offsets, ideal=self.ideal[index], values=self.values[index])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,6 +71,13 @@ class Masses:
         exact = np.ones(len(self.offsets) - 1, dtype=bool)
         exact[np.searchsorted(self.offsets, loose, side="right") - 1] = False
         return exact
+
+    def take(self, places: Int[np.ndarray, "K"]) -> "Masses":
+        """Return those of some items, in the order of ``places``."""
+        index, offsets = taken(self.offsets, places)
+        return Masses(
+            offsets=offsets, log_mass=self.log_mass[index], log_mass_low=self.log_mass_low[index]
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

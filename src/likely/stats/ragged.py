@@ -46,6 +46,24 @@ def law_of(offsets: Int[np.ndarray, "N1"]) -> Int[np.ndarray, "M"]:
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
+def taken(
+    offsets: Int[np.ndarray, "N1"], places: Int[np.ndarray, "_"]
+) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "K1"]]:
+    """Return where the entries of some laws stand, and the offsets of those laws alone.
+
+    Args:
+        offsets: Of all laws.
+        places: Of those that are taken, in the order that is wanted.
+
+    >>> taken(np.array([0, 2, 3, 6]), np.array([2, 0]))
+    (array([3, 4, 5, 0, 1]), array([0, 3, 5]))
+    """
+    lengths = np.diff(offsets)[places]
+    own = np.concatenate([[0], np.cumsum(lengths)])
+    index = np.repeat(offsets[:-1][places] - own[:-1], lengths) + np.arange(own[-1])
+    return index, own
+
+
 def sums(terms: Float[np.ndarray, "M"], offsets: Int[np.ndarray, "N1"]) -> Float[np.ndarray, "N"]:
     """Return the sum over each law.
 

@@ -12,7 +12,7 @@ from likely.calibration.remedies.twins import twin_options
 from likely.calibration.tables import Masses, Targets, targets
 from likely.core.estimate import Cost
 from likely.errors import InputError
-from likely.stats.ragged import law_of, log_sums
+from likely.stats.ragged import law_of, log_sums, taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,20 +80,12 @@ class Evidence:
 
     def take(self, places: Int[np.ndarray, "_"]) -> "Evidence":
         """Return what is known of some items alone; a twin that is not among them is not there."""
-        options, offsets = _options_of(self.targets.offsets, places)
+        options, _ = taken(self.targets.offsets, places)
         moved = np.full(len(self.twin) + 1, -1, dtype=np.int64)
         moved[options] = np.arange(len(options))
         return Evidence(
-            targets=Targets(
-                offsets=offsets,
-                ideal=self.targets.ideal[options],
-                values=self.targets.values[options],
-            ),
-            masses=Masses(
-                offsets=offsets,
-                log_mass=self.masses.log_mass[options],
-                log_mass_low=self.masses.log_mass_low[options],
-            ),
+            targets=self.targets.take(places),
+            masses=self.masses.take(places),
             units=self.units.iloc[places].reset_index(drop=True),
             twin=moved[self.twin[options]],
             tempered=self.tempered
@@ -201,13 +193,3 @@ def two_option_law(
     found[first] = -np.logaddexp(0.0, -odds)
     found[first + 1] = -np.logaddexp(0.0, odds)
     return found
-
-
-def _options_of(
-    offsets: Int[np.ndarray, "N1"], places: Int[np.ndarray, "_"]
-) -> tuple[Int[np.ndarray, "M"], Int[np.ndarray, "K1"]]:
-    """Return the places of the options of some items, and the offsets of those items alone."""
-    n_options = np.diff(offsets)[places]
-    taken = np.concatenate([[0], np.cumsum(n_options)])
-    index = np.repeat(offsets[places] - taken[:-1], n_options) + np.arange(taken[-1])
-    return index, taken
