@@ -17,7 +17,7 @@ from likely.cli.deliver import (
     note,
     out_path,
 )
-from likely.cli.flags import ModelChoice, Output
+from likely.cli.flags import BosFlag, ModelChoice, Output
 from likely.cli.logic import split_names
 from likely.cli.progress import TokenMeter
 from likely.core.model import LanguageModel
@@ -89,10 +89,7 @@ class Asking:
         Literal["auto", "always", "never"],
         typer.Option("--word-end", help="Whether an option counts only as far as its word ends."),
     ] = "auto"
-    bos: Annotated[
-        Literal["auto", "always", "never"],
-        typer.Option("--bos", help="Beginning-of-sequence token; auto as the tokenizer has it."),
-    ] = "auto"
+    bos: BosFlag = "auto"
     cache: Annotated[
         bool,
         typer.Option(
@@ -240,17 +237,21 @@ def calibrate(
         write_rows(judging.items, iter_rows(found), cast(Columns, COLUMNS))
         note(f"wrote {judging.items}", output)
     if judging.figures is not None:
-        lines[-1:-1] = [*_draw(judging.figures, judging, found, theirs, counts, output), ""]
+        lines[-1:-1] = [
+            *_draw(judging.figures, found, theirs, counts, output, is_base=judging.from_base),
+            "",
+        ]
     deliver(Result(document=document("calibrate", output, **parts), lines=lines), output, path)
 
 
 def _draw(
     folder: Path,
-    judging: Judging,
     found: "Evaluation",
     theirs: Sequence[Mapping[str, object]] | None,
     counts: "NumberCounts | None",
     output: Output,
+    *,
+    is_base: bool,
 ) -> list[str]:
     """Draw the figures, and return a line for each that could not be drawn."""
     from likely.calibration.assigners import Rules
@@ -265,7 +266,7 @@ def _draw(
     if theirs is not None and other is not None:
         other = replace(other, model=_other_name(theirs, found))
         shown = [other, found]
-        pairs = [(other.model, found.model)] if judging.from_base else []
+        pairs = [(other.model, found.model)] if is_base else []
     elif theirs is not None:
         note("figures show one model: the other's rows are of other items", output)
     has_mass = any(bool((one.frame["pm"] >= 0.25).any()) for one in shown)
@@ -280,8 +281,7 @@ def _draw(
 def _other_name(theirs: Sequence[Mapping[str, object]], found: "Evaluation") -> str:
     """Return what the other model is called beside ours, which may be the same one."""
     other, policy = str(theirs[0]["model"]), str(theirs[0]["policy"])
-    is_other = policy != found.scored.policy.label
-    if is_other:
+    if policy != found.scored.policy.label:
         return f"{other}, {policy}"
     return f"{other} (compared)" if other == found.model else other
 

@@ -140,6 +140,8 @@ def _distance(found: "Evaluation", family: str) -> str:
 
 def _notes(found: "Evaluation", families: Sequence[str]) -> list[str]:
     """Return what has to be known before the numbers are believed."""
+    from likely.calibration.metrics import MASS_GATE
+
     lines: list[str] = []
     alone = [family for family in families if found.line(family, "pm").estimate is None]
     alone = [family for family in alone if _mean(found, family, "pm").text]
@@ -149,7 +151,7 @@ def _notes(found: "Evaluation", families: Sequence[str]) -> list[str]:
             f"{_and(alone)}."
         )
     masses = found.frame.groupby("family")["pm"].mean()
-    scarce = [family for family in families if masses[family] < 0.75]
+    scarce = [family for family in families if masses[family] < MASS_GATE]
     if scarce:
         lines += folded(
             f"PM is below .75 in {_listed(scarce)}: there wd and what follows is of what little "

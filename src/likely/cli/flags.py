@@ -10,6 +10,12 @@ import typer
 
 from likely.cli.failures import told_in_one_line
 
+BosFlag = Annotated[
+    Literal["auto", "always", "never"],
+    typer.Option("--bos", help="Beginning-of-sequence token; auto as the tokenizer has it."),
+]
+"""Of every command that turns text into ids."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
@@ -65,10 +71,7 @@ class EventScoring:
         Literal["conj", "geo", "min", "first", "seq_ratio"],
         typer.Option("--multi", help="How an answer of several tokens becomes one event."),
     ] = "conj"
-    bos: Annotated[
-        Literal["auto", "always", "never"],
-        typer.Option("--bos", help="Beginning-of-sequence token; auto as the tokenizer has it."),
-    ] = "auto"
+    bos: BosFlag = "auto"
     cache: Annotated[
         bool, typer.Option("--cache/--no-cache", help="Look up and keep known scores.")
     ] = True

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ from likely.cli.deliver import (
     out_path,
     show_model,
 )
-from likely.cli.flags import ModelChoice, Output
+from likely.cli.flags import BosFlag, ModelChoice, Output
 from likely.cli.screen import Column, bar, show_cost, show_log_prob, show_prob, table
 from likely.core.model import Capability, LanguageModel
 from likely.core.scoring import next_token as next_row
@@ -38,10 +38,7 @@ class Question:
     k: Annotated[
         int, typer.Option("--top", "-k", metavar="N", min=1, help="How many tokens to show.")
     ] = 10
-    bos: Annotated[
-        Literal["auto", "always", "never"],
-        typer.Option("--bos", help="Beginning-of-sequence token; auto as the tokenizer has it."),
-    ] = "auto"
+    bos: BosFlag = "auto"
 
 
 def next_token(question: Question, model: ModelChoice, output: Output) -> None:

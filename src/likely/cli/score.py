@@ -19,7 +19,7 @@ from likely.cli.deliver import (
     out_path,
     show_model,
 )
-from likely.cli.flags import ModelChoice, Output
+from likely.cli.flags import BosFlag, ModelChoice, Output
 from likely.cli.progress import TokenMeter
 from likely.cli.screen import Column, show_cost, show_cut, show_log_prob, show_prob, table
 from likely.core.choice import choose
@@ -62,10 +62,7 @@ class Question:
 class Policy:
     """How text becomes ids."""
 
-    bos: Annotated[
-        Literal["auto", "always", "never"],
-        typer.Option("--bos", help="Beginning-of-sequence token; auto as the tokenizer has it."),
-    ] = "auto"
+    bos: BosFlag = "auto"
     boundary: Annotated[
         Literal["joint", "separate", "error"],
         typer.Option(

@@ -4,7 +4,7 @@ import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ from likely.cli.deliver import (
     out_path,
     show_model,
 )
-from likely.cli.flags import ModelChoice, Output
+from likely.cli.flags import BosFlag, ModelChoice, Output
 from likely.cli.progress import TokenMeter
 from likely.cli.screen import Column, bar, show_cost, show_cut, show_log_prob, show_prob, table
 from likely.core.results import TextScore
@@ -73,10 +73,7 @@ class Reading:
             help="How far each window moves on; half of it if unset.",
         ),
     ] = None
-    bos: Annotated[
-        Literal["auto", "always", "never"],
-        typer.Option("--bos", help="Beginning-of-sequence token; auto as the tokenizer has it."),
-    ] = "auto"
+    bos: BosFlag = "auto"
     leading_space: Annotated[
         bool, typer.Option("--leading-space", help="Put a space before a text without one.")
     ] = False

@@ -13,12 +13,10 @@ import pandas as pd
 from jaxtyping import Float
 
 from likely.calibration.data_sets.items import Item
+from likely.calibration.metrics import MASS_GATE
 from likely.core.estimate import Cost, Estimate
 from likely.report.display import probability
 from likely.report.figures.calibration.tables import ALL_SCALES
-
-GATE = 0.75
-"""Mean mass from which a distance is worth reading."""
 
 BASELINES = {
     "best_constant": "best constant",
@@ -253,7 +251,7 @@ def meaning(family: FamilyLook) -> str:
     """
     if family.distance is None:
         return "It gives these options no probability at all, so there is no distance to speak of."
-    if family.mass.value < GATE:
+    if family.mass.value < MASS_GATE:
         share = probability(math.log(family.mass.value))
         return (
             f"Only {share} of its probability falls on the options, so that the distance speaks of "
@@ -302,7 +300,7 @@ def _family(measured: Measured, name: str) -> FamilyLook:
         n_items=len(frame),
         n_undefined=len(frame) - len(defined),
         mass=estimates["pm"],
-        share_gated=float(np.mean(frame["pm"].to_numpy(dtype=np.float64) >= GATE)),
+        share_gated=float(np.mean(frame["pm"].to_numpy(dtype=np.float64) >= MASS_GATE)),
         metric=metric,
         distance=estimates.get(metric),
         baselines=_baselines(measured.baselines, name, metric),

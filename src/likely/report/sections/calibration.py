@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from likely.calibration.data_sets.family import build
 from likely.calibration.data_sets.items import Item
 from likely.calibration.evaluation import evaluate
+from likely.calibration.metrics import MASS_GATE
 from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel
 from likely.errors import CapabilityError, InputError
@@ -14,7 +15,6 @@ from likely.report.evaluated import baseline_rows, cells_of
 from likely.report.numeracy import (
     BASELINES,
     BEHAVIOURS,
-    GATE,
     FamilyLook,
     Look,
     Measured,
@@ -240,7 +240,7 @@ def _within(estimate: Estimate, scale: Scale) -> Estimate:
 
 def _mass(seen: Look) -> Strips:
     scale = Scale(low=0.0, high=1.0, step=0.25)
-    gate = {"gate": Line(name="gate", label="0.75, the gate", value=GATE)}
+    gate = {"gate": Line(name="gate", label="0.75, the gate", value=MASS_GATE)}
     return Strips(
         scale=scale, rows=tuple(_row(family, family.mass, scale, gate) for family in seen.families)
     )

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from likely.calibration.metrics import MASS_GATE
 from likely.errors import InputError
 from likely.report.figures.calibration.layout import (
     Rows,
@@ -16,7 +17,6 @@ from likely.report.figures.calibration.layout import (
     write_numbers,
 )
 from likely.report.figures.calibration.tables import (
-    GATE,
     Tables,
     baseline_values,
     family_means,
@@ -68,7 +68,7 @@ def mass(tables: Tables) -> Drawing | Missing:
     frame = tables.frame
     frame = frame[frame["pm"].notna()]
     table["share_gated"] = [
-        float(np.mean(frame.loc[(frame["family"] == f) & (frame["model"] == m), "pm"] >= GATE))
+        float(np.mean(frame.loc[(frame["family"] == f) & (frame["model"] == m), "pm"] >= MASS_GATE))
         for f, m in zip(table["family"], table["model"], strict=True)
     ]
     rows = place_rows(list(zip(table["family"], table["model"], strict=True)))
@@ -80,7 +80,7 @@ def mass(tables: Tables) -> Drawing | Missing:
     )
     _bars(axes, rows, table)
     axes.axvline(
-        GATE, color=PALETTE[1], linestyle=(0.0, (4.0, 2.0)), label="0.75, the gate", zorder=3
+        MASS_GATE, color=PALETTE[1], linestyle=(0.0, (4.0, 2.0)), label="0.75, the gate", zorder=3
     )
     axes.set_xlim(0.0, 1.0)
     axes.set_xlabel("PM, probability (0 to 1)")

@@ -7,10 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from likely.calibration.metrics import MASS_GATE
 from likely.report.figures.calibration.behaviour_map import BEHAVIOURS, behaviour_of
 from likely.report.figures.calibration.layout import shorten
 from likely.report.figures.calibration.tables import (
-    GATE,
     Tables,
     check_columns,
     family_means,
@@ -125,7 +125,7 @@ def mass_distance(tables: Tables) -> Drawing | Missing:
     data = pd.concat([large, small], ignore_index=True)
     data["metric"] = np.where(data["family"].map(is_line.groupby(frame["family"]).first()),
                               "wd_line_norm", "wd01")  # fmt: skip
-    data["is_gated"] = data["pm"] >= GATE
+    data["is_gated"] = data["pm"] >= MASS_GATE
     figure, [[axes]] = sheet(
         title,
         "Mean PM and mean distance; small points are templates. Hollow points have a mass below "
@@ -137,7 +137,7 @@ def mass_distance(tables: Tables) -> Drawing | Missing:
         for j, family in enumerate(families):
             own = data[(data["model"] == model) & (data["family"] == family)]
             _gated_points(axes, own, colour(i), marker(j))
-    axes.axvline(GATE, color=SOFT, linewidth=0.9, linestyle=(0.0, (4.0, 2.0)))
+    axes.axvline(MASS_GATE, color=SOFT, linewidth=0.9, linestyle=(0.0, (4.0, 2.0)))
     axes.set_xlim(0.0, 1.0)
     axes.set_ylim(0.0, max(0.1, float(data["wd"].max()) * 1.08))
     axes.grid(color=RULE)

@@ -12,9 +12,6 @@ import pandas as pd
 
 from likely.errors import InputError
 
-GATE = 0.75
-"""Probability mass from which a calibration score is worth reading."""
-
 ALL_SCALES = ("all", "")
 """What the scale of a row is that speaks of a whole family."""
 
