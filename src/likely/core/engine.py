@@ -303,7 +303,8 @@ class _Collector:
             chosen = np.flatnonzero(np.isin(nodes, wanted))
             if not len(chosen):
                 continue
-            values = rows[chosen] if reduction is None else reduction.apply(rows[chosen])
+            part = rows[chosen] if len(chosen) < len(rows) else rows
+            values = part if reduction is None else reduction.apply(part)
             for node, value in zip(nodes[chosen], values, strict=True):
                 self.found[int(node), name] = Answer(values=np.array(value))
         for node, row in zip(nodes, rows, strict=True):
@@ -364,9 +365,8 @@ class _Collector:
         return tops
 
     def _check_rows(self, nodes: Int[np.ndarray, "r"], log_probs: Float[np.ndarray, "r V"]) -> None:
-        log_z = (
-            logsumexp(log_probs) if not np.isnan(log_probs).any() else np.full(len(nodes), np.nan)
-        )
+        with np.errstate(over="ignore", divide="ignore"):
+            log_z = np.log(np.exp(log_probs).sum(axis=-1, dtype=np.float64))
         limit = ROW_TOLERANCE.get(self.model.info.dtype, _HALF_TOLERANCE)
         bad = np.flatnonzero(~(np.abs(log_z) <= limit))
         if len(bad):

@@ -42,6 +42,7 @@ _DTYPES = {
     "float16": torch.float16,
 }
 _ROWS_AT_ONCE = 64  # next-token rows that are held at a time, fewer under a small budget
+_ROWS_IN_CACHE = 16  # of these the softmax is taken together: what a processor holds near itself
 _PROBE_TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3}
 _HALF_PROBE_TOLERANCE = 0.1  # mean nats over a row; a wrong mask is off by far more
 _ATTENTION = ("sdpa", "eager")
@@ -233,8 +234,10 @@ class TransformersModel:
         size = max(1, min(_ROWS_AT_ONCE, work.settings.memory // (4 * row_bytes)))
         for start in range(0, len(places), size):
             part = places[start : start + size]
-            log_probs = log_softmax(self._logits(states[torch.from_numpy(part)]))
-            self._give_chunk(work, sink, nodes[part], log_probs)
+            logits = self._logits(states[torch.from_numpy(part)])
+            for few in range(0, len(part), _ROWS_IN_CACHE):
+                chosen = slice(few, few + _ROWS_IN_CACHE)
+                self._give_chunk(work, sink, nodes[part[chosen]], log_softmax(logits[chosen]))
 
     def _give_chunk(
         self, work: Work, sink: Sink, nodes: Int[np.ndarray, "n"], log_probs: torch.Tensor
@@ -249,8 +252,9 @@ class TransformersModel:
             sink.put_pairs(index, log_probs[rows, targets].cpu().numpy())
         is_row = np.isin(nodes, work.row_nodes)
         if is_row.any():
-            whole = log_probs[torch.from_numpy(is_row).to(log_probs.device)]
-            sink.put_rows(nodes[is_row], whole.cpu().numpy())
+            if not is_row.all():
+                log_probs = log_probs[torch.from_numpy(is_row).to(log_probs.device)]
+            sink.put_rows(nodes[is_row], log_probs.cpu().numpy())
 
     def _give_hidden(
         self,

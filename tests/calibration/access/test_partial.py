@@ -1,6 +1,7 @@
 """Bounds from lists hold every law that a list allows, and no more where that can be seen."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likely.calibration.access import polytope as geometry
-from likely.calibration.access.partial import lists_needed, partial_metrics, row_of_tops
+from likely.calibration.access.partial import partial_metrics
 from likely.calibration.access.polytope import (
     Feasible,
     entropy_interval,
@@ -16,7 +17,9 @@ from likely.calibration.access.polytope import (
     least_total_variation,
     line_distance_interval,
 )
+from likely.calibration.partial_rows import partial_row
 from likely.calibration.tables import PartialRow, Targets
+from likely.core.answer_scores import AnswerPart, AnswerScore, ContextAnswers
 from likely.core.model import TopTokens
 from likely.errors import InputError
 from likely.models.table import TableTokenizer
@@ -83,13 +86,13 @@ def full_row(rng, n_tokens):
     return weights / weights.sum()
 
 
-def top_of(probs, k, first=0):
+def top_of(probs, k):
     order = np.argsort(-probs, kind="stable")
     listed, rest = order[:k], order[k:]
     with np.errstate(divide="ignore"):
         return TopTokens(
-            tokens=tuple(int(t) + first for t in listed),
-            pieces=tuple(TOKENIZER.strings[int(t) + first] for t in listed),
+            tokens=tuple(int(t) for t in listed),
+            pieces=tuple(TOKENIZER.strings[int(t)] for t in listed),
             log_probs=tuple(np.log(probs[listed]).tolist()),
             log_prob_elsewhere=float(np.log(probs[rest].max())) if len(rest) else -math.inf,
             log_mass_elsewhere=float(np.log(probs[rest].sum())) if len(rest) else -math.inf,
@@ -113,8 +116,38 @@ def cases(draw, most_options=5):
     return probs, options, ideal, values
 
 
+def part_of(ids, tops):
+    """One spelling as a model scores it that lists only its likeliest tokens."""
+    value, is_bound = 0.0, False
+    for n, token in enumerate(ids):
+        top = tops[ids[:n]]
+        is_listed = token in top.tokens
+        step = top.log_probs[top.tokens.index(token)] if is_listed else top.log_prob_elsewhere
+        value, is_bound = value + step, is_bound or not is_listed
+    pieces = tuple(TOKENIZER.strings[token] for token in ids)
+    return AnswerPart(
+        surface="".join(pieces), tokens=ids, pieces=pieces, log_prob=value, log_word_end=None,
+        is_bound=is_bound,
+    )  # fmt: skip
+
+
+def row_of_tops(options, tops):
+    """What the lists tell of options, by way of their scores."""
+    answers = []
+    for i, surfaces in enumerate(options):
+        parts = tuple(part_of(ids, tops) for ids in surfaces)
+        total = math.fsum(math.exp(part.log_prob) for part in parts)
+        log_prob = math.log(total) if total > 0 else -math.inf
+        answers.append(AnswerScore(name=str(i), log_prob=log_prob, parts=parts, flags=frozenset()))
+    scored = ContextAnswers(
+        answers=tuple(answers), context_tokens=(), log_mass=0.0, log_other=-math.inf,
+        has_word_ends=False, flags=frozenset(),
+    )  # fmt: skip
+    return partial_row(scored, tops[()])
+
+
 def measured(probs, options, ideal, values, k):
-    bounds = row_of_tops(options, {(): top_of(probs, k)}, tokenizer=TOKENIZER)
+    bounds = row_of_tops(options, {(): top_of(probs, k)})
     return partial_metrics(one(ideal, values), [bounds])
 
 
@@ -177,7 +210,7 @@ def test_no_law_that_a_row_allows_lies_outside_its_bounds(n_options, with_slack)
 @given(case=cases(), k=st.integers(1, 6))
 def test_each_corner_is_a_law_that_the_row_allows(case, k):
     _, options, ideal, values = case
-    bounds = row_of_tops(options, {(): top_of(case[0], k)}, tokenizer=TOKENIZER)
+    bounds = row_of_tops(options, {(): top_of(case[0], k)})
     found = partial_metrics(one(ideal, values), [bounds])
     space = feasible(bounds)
     if space.known == 0.0:  # any direction can be reached with a small enough mass
@@ -323,47 +356,36 @@ def test_later_steps_multiply_and_unseen_starts_are_counted_once():
     tops = {
         (): top_of(np.array([0.5, 0.2, 0.1, 0.1, 0.06, 0.04]), 3),
         (0,): top_of(np.array([0.7, 0.2, 0.06, 0.04]), 2),
+        (1,): top_of(np.array([1.0]), 0),
+        (4,): top_of(np.array([1.0]), 0),
     }
     options = [[(0, 0), (0, 3)], [(4, 1), (4, 2)], [(5,)], [(1, 2)]]
-    assert lists_needed(options) == ((), (0,), (1,), (4,))
-    bounds = row_of_tops(options, tops, tokenizer=TOKENIZER)
+    bounds = row_of_tops(options, tops)
     assert bounds.listed == pytest.approx([0.35, 0.0, 0.0, 0.0])
     assert bounds.slack == pytest.approx([0.5 * 0.06, 0.0, 0.0, 0.2])
     assert bounds.n_unlisted.tolist() == [0, 1, 1, 0]
     assert (bounds.cap, bounds.rest) == pytest.approx((0.1, 0.2))
 
 
-@given(case=cases(), k=st.integers(1, 10), digits=st.integers(1, 4))
-def test_rounded_values_hold_the_truth_within_half_a_digit(case, k, digits):
-    probs, options, ideal, values = case
-    top = top_of(probs, k)
-    told = TopTokens(
-        tokens=top.tokens, pieces=top.pieces,
-        log_probs=tuple(min(0.0, round(x, digits)) for x in top.log_probs),
-        log_prob_elsewhere=min(0.0, round(top.log_probs[-1], digits)),
-        log_mass_elsewhere=rest_of([min(0.0, round(x, digits)) for x in top.log_probs]),
-    )  # fmt: skip
-    bounds = row_of_tops(options, {(): told}, tokenizer=TOKENIZER, rounding=0.5 * 10.0**-digits)
-    masses = np.array([sum(probs[t] for (t,) in surfaces) for surfaces in options])
-    found = partial_metrics(one(ideal, values), [bounds])
-    holds(found, exact(ideal, masses, values))
-
-
-def rest_of(log_probs):
-    rest = 1.0 - math.fsum(math.exp(x) for x in log_probs)
-    return math.log(rest) if rest > 0 else -math.inf
-
-
 def test_a_list_by_text_gives_the_values_of_its_texts():
     top = TopTokens(
-        tokens=(None, None), pieces=("red", "b"), log_probs=(math.log(0.6), math.log(0.1)),
-        log_prob_elsewhere=math.log(0.1), log_mass_elsewhere=math.log(0.3),
+        tokens=(None,), pieces=("a",), log_probs=(math.log(0.6),),
+        log_prob_elsewhere=math.log(0.1), log_mass_elsewhere=math.log(0.4),
     )  # fmt: skip
-    tokenizer = TableTokenizer(["red", "b", "blue"])
-    bounds = row_of_tops([[(0,)], [(1,)], [(2,)]], {(): top}, tokenizer=tokenizer)
-    assert bounds.listed == pytest.approx([0.6, 0.1, 0.0])
-    assert bounds.slack == pytest.approx([0.0, 0.2, 0.0])  # another token may also read "b"
-    assert bounds.n_unlisted.tolist() == [0, 0, 1]
+    unsure = replace(part_of((0,), {(): top_of(np.array([0.6, 0.4]), 1)}), is_bound=True)
+    options = [unsure, part_of((2,), {(): top})]  # another token may also read "a"
+    answers = tuple(
+        AnswerScore(name=p.surface, log_prob=p.log_prob, parts=(p,), flags=frozenset())
+        for p in options
+    )
+    scored = ContextAnswers(
+        answers=answers, context_tokens=(), log_mass=0.0, log_other=-math.inf,
+        has_word_ends=False, flags=frozenset(),
+    )  # fmt: skip
+    bounds = partial_row(scored, top)
+    assert bounds.listed.tolist() == [0.0, 0.0]
+    assert bounds.slack == pytest.approx([0.6, 0.0])
+    assert bounds.n_unlisted.tolist() == [0, 1]
 
 
 def test_rows_and_items_must_match():
@@ -371,7 +393,5 @@ def test_rows_and_items_must_match():
         partial_metrics(one([0.5, 0.5]), [])
     with pytest.raises(InputError, match="item 0 has 2 options"):
         partial_metrics(one([0.5, 0.5]), [row([0.1], [0], 0.1, 0.1)])
-    with pytest.raises(InputError, match="right after the context"):
-        row_of_tops([[(0,)]], {}, tokenizer=TOKENIZER)
     with pytest.raises(InputError, match="numbers of 0 or more"):
         row([0.1], [0], -0.1, 0.1)

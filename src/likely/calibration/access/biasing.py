@@ -17,8 +17,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from likely.calibration.access.partial import listed_interval, lists_needed
-from likely.calibration.access.spellings import Ids, Spelled
+from likely.calibration.access.spellings import Ids, Spelled, lists_needed
 from likely.calibration.tables import Masses
 from likely.core.engine import Row, evaluate
 from likely.core.logspace import logsumexp
@@ -279,3 +278,30 @@ def _gap(top: TopTokens, first: int, second: int, tokenizer: Tokenizer) -> float
     if ends[0] is None or ends[1] is None:
         return None
     return ends[1][0] - ends[0][0]
+
+
+def listed_interval(
+    top: TopTokens, token: int, *, tokenizer: Tokenizer, rounding: float = 0.0
+) -> tuple[float, float] | None:
+    """Return between which ends the log-probability of a listed token lies; None if it is not.
+
+    Args:
+        top: A list; of tokens named by text only it keeps one of several with the same text, the
+            least likely, so a likelier one may hide behind a text of one byte.
+        token: Its id.
+        tokenizer: For the token's text.
+        rounding: Nats by which a value may be off.
+    """
+    if None not in top.tokens:
+        if token not in top.tokens:
+            return None
+        value = top.log_probs[top.tokens.index(token)]
+        return value - rounding, min(0.0, value + rounding)
+    piece = tokenizer.decode([token])
+    if piece not in top.pieces:
+        return None
+    value = top.log_probs[top.pieces.index(piece)]
+    high = min(0.0, value + rounding)
+    if len(piece.strip().encode()) < 2:
+        high = max(high, top.log_mass_elsewhere)
+    return value - rounding, high

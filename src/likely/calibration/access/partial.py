@@ -6,7 +6,7 @@ ends given here; an option that is not listed is never taken for impossible.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -22,13 +22,11 @@ from likely.calibration.access.polytope import (
     share_interval,
 )
 from likely.calibration.tables import PartialRow, Targets
-from likely.core.model import Tokenizer, TopTokens
 from likely.errors import InputError
 
 _BITS = 1.0 / math.log(2.0)
 _ENDS = ("pm", "pi1", "wd01", "wd_line_norm", "entropy_gap")
 
-Ids: TypeAlias = tuple[int, ...]
 Metrics: TypeAlias = dict[str, Float[np.ndarray, "N"] | Bool[np.ndarray, "N"]]
 
 
@@ -118,104 +116,3 @@ def _distance_of_share(pi1: tuple[float, float], ideal: float) -> tuple[float, f
     low, high = pi1
     nearest = max(low - ideal, ideal - high, 0.0)
     return nearest, max(abs(low - ideal), abs(high - ideal))
-
-
-def lists_needed(options: Sequence[Sequence[Ids]]) -> tuple[Ids, ...]:
-    """Return the ids after a context at whose ends a list is wanted, the context's own first.
-
-    Args:
-        options: For each option the ids of its surfaces.
-
-    >>> lists_needed([[(1,), (2, 5)], [(3,)]])
-    ((), (2,))
-    """
-    heads = {ids[:n] for surfaces in options for ids in surfaces for n in range(len(ids))}
-    return tuple(sorted(heads, key=lambda ids: (len(ids), ids)))
-
-
-def row_of_tops(
-    options: Sequence[Sequence[Ids]],
-    tops: Mapping[Ids, TopTokens],
-    *,
-    tokenizer: Tokenizer,
-    rounding: float = 0.0,
-) -> PartialRow:
-    """Return what lists of the likeliest tokens tell of the options of one item.
-
-    A surface of several tokens is bounded step by step; a step without a list may have any
-    probability.
-
-    Args:
-        options: For each option the ids of its surfaces, of which none begins another.
-        tops: Lists by the ids after the context; that of ``()`` is needed.
-        tokenizer: For lists that name their tokens by text only.
-        rounding: Nats by which a value may be off: half the last digit that the server gives.
-
-    Raises:
-        InputError: The list right after the context is missing.
-    """
-    if () not in tops:
-        raise InputError(f"the list right after the context is needed, got those of {list(tops)!r}")
-    first = tops[()]
-    listed, slack, n_unlisted = [], [], []
-    for surfaces in options:
-        steps = [_product(ids, tops, tokenizer, rounding) for ids in surfaces]
-        unknown = {ids[0] for ids, step in zip(surfaces, steps, strict=True) if step is None}
-        told = [step for step in steps if step is not None]
-        listed.append(math.fsum(low for low, _ in told))
-        slack.append(math.fsum(high - low for low, high in told))
-        n_unlisted.append(len(unknown))
-    wider = math.exp(rounding)
-    rest = math.exp(first.log_mass_elsewhere)
-    return PartialRow(
-        listed=np.array(listed),
-        n_unlisted=np.array(n_unlisted, dtype=np.int64),
-        cap=min(1.0, math.exp(first.log_prob_elsewhere) * wider),
-        rest=min(1.0, 1.0 - (1.0 - rest) / wider),
-        slack=np.array(slack),
-    )
-
-
-def _product(
-    ids: Ids, tops: Mapping[Ids, TopTokens], tokenizer: Tokenizer, rounding: float
-) -> tuple[float, float] | None:
-    """Return between which ends a surface's probability lies; None if its start is not listed."""
-    low = high = 0.0
-    for n, token in enumerate(ids):
-        top = tops.get(ids[:n])
-        if top is None:
-            return 0.0, math.exp(high)
-        step = listed_interval(top, token, tokenizer=tokenizer, rounding=rounding)
-        if step is None and n == 0:
-            return None
-        if step is None:
-            step = -math.inf, min(0.0, top.log_prob_elsewhere + rounding)
-        low, high = low + step[0], high + step[1]
-    return math.exp(low), math.exp(high)
-
-
-def listed_interval(
-    top: TopTokens, token: int, *, tokenizer: Tokenizer, rounding: float = 0.0
-) -> tuple[float, float] | None:
-    """Return between which ends the log-probability of a listed token lies; None if it is not.
-
-    Args:
-        top: A list; of tokens named by text only it keeps one of several with the same text, the
-            least likely, so a likelier one may hide behind a text of one byte.
-        token: Its id.
-        tokenizer: For the token's text.
-        rounding: Nats by which a value may be off.
-    """
-    if None not in top.tokens:
-        if token not in top.tokens:
-            return None
-        value = top.log_probs[top.tokens.index(token)]
-        return value - rounding, min(0.0, value + rounding)
-    piece = tokenizer.decode([token])
-    if piece not in top.pieces:
-        return None
-    value = top.log_probs[top.pieces.index(piece)]
-    high = min(0.0, value + rounding)
-    if len(piece.strip().encode()) < 2:
-        high = max(high, top.log_mass_elsewhere)
-    return value - rounding, high

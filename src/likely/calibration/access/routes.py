@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from likely.calibration.access.biasing import BiasedLists, check_bias
-from likely.calibration.access.partial import lists_needed
-from likely.calibration.access.spellings import Spelled, spell
+from likely.calibration.access.spellings import Spelled, lists_needed, spell
 from likely.calibration.data_sets.items import Item
 from likely.core.engine import Continuation, Top, evaluate
 from likely.core.generation import Sampler

@@ -3,6 +3,7 @@
 Unit: none.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -68,3 +69,16 @@ def spell(
     if len(set(every)) < len(every):
         raise InputError(f"two options of {item.id!r} have a surface of the same ids")
     return Spelled(context=contexts.pop(), options=tuple(options))
+
+
+def lists_needed(options: Sequence[Sequence[Ids]]) -> tuple[Ids, ...]:
+    """Return the ids after a context at whose ends a list is wanted, the context's own first.
+
+    Args:
+        options: For each option the ids of its surfaces.
+
+    >>> lists_needed([[(1,), (2, 5)], [(3,)]])
+    ((), (2,))
+    """
+    heads = {ids[:n] for surfaces in options for ids in surfaces for n in range(len(ids))}
+    return tuple(sorted(heads, key=lambda ids: (len(ids), ids)))

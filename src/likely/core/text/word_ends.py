@@ -16,11 +16,12 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from likely.core.engine import Reduction
-from likely.core.logspace import logsumexp
+from likely.core.logspace import log1mexp, logsumexp
 from likely.core.model import LanguageModel, Tokenizer
 
 Kind = Literal["word", "numeral"]
 
+_LOG_HALF = float(np.log(0.5))
 _APOSTROPHES_AND_HYPHENS = frozenset("'\u2019\u02bc-\u2010\u2011")
 
 
@@ -69,14 +70,23 @@ def word_ends(model: LanguageModel, kind: Kind) -> WordEnds:
 def log_mass(members: Bool[np.ndarray, "V"]) -> Reduction:
     """Return the reduction of next-token rows to the log of the mass of a set of tokens.
 
+    Whichever is smaller is summed, the set or the rest; the rest only where it holds at most half
+    of the mass, so that nothing cancels.
+
     Args:
         members: Shape ``(V,)``: which tokens the set has; its hash is part of the name.
     """
-    tokens = np.flatnonzero(members)
+    inside, outside = np.flatnonzero(members), np.flatnonzero(~members)
     digest = hashlib.blake2b(members.tobytes(), digest_size=12).hexdigest()
 
     def apply(rows: Float[np.ndarray, "r V"]) -> Float[np.ndarray, "r"]:
-        return logsumexp(rows[:, tokens])
+        if len(inside) <= len(outside):
+            return logsumexp(rows.take(inside, axis=-1))
+        rest = logsumexp(rows.take(outside, axis=-1))
+        is_most = rest > _LOG_HALF
+        masses = log1mexp(np.where(is_most, _LOG_HALF, rest))
+        masses[is_most] = logsumexp(rows[is_most].take(inside, axis=-1))
+        return masses
 
     return Reduction(name=f"log_mass {len(members)} {digest}", apply=apply)
 
