@@ -24,6 +24,9 @@ _N_PERCENTAGES = 101
 class Stated:
     """The distribution over whole percentages that a model would state, in three figures.
 
+    A percentage with decimals counts with its whole part, 37.5 with 37: the event is that these
+    digits come and no digit follows. So the figures may be too low, by less than one percent.
+
     Attributes:
         mass: Shape ``(N,)``: the probability that any of 0 to 100 is stated.
         mean: Shape ``(N,)``, probabilities, given that one is; NaN where none can be.
