@@ -165,6 +165,8 @@ def test_answers_that_are_no_sets_of_spellings_are_refused(answers):
 def test_a_text_in_place_of_contexts_is_refused():
     with pytest.raises(InputError, match="sequence of contexts"):
         likely.score_answers(yes_no(), "?", ["yes"])
+    with pytest.raises(InputError, match="sequence of contexts"):
+        likely.next_tokens(yes_no(), "?")
 
 
 def test_an_unknown_policy_is_refused():

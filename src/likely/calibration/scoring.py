@@ -24,9 +24,9 @@ from likely.core.answer_scores import AnswerScore, ContextAnswers
 from likely.core.answers import AnswerPlan, plan_answers
 from likely.core.engine import Answers, Meter, Reduction, Request, Row, Store, Top, evaluate
 from likely.core.estimate import Cost
-from likely.core.logspace import logsumexp
+from likely.core.logspace import log_union
 from likely.core.model import Capability, LanguageModel, Settings, TopTokens, most_listed
-from likely.core.text.chat import ChatPrompt
+from likely.core.text.chat import chat_flags
 from likely.core.text.encode import Bos, Context
 from likely.core.text.surfaces import Level
 from likely.errors import InputError, NumericalError
@@ -214,7 +214,7 @@ class _Scorer:
             n_surfaces=np.array([sum(len(a.parts) for a in answers) for answers in read]),
             has_word_ends=np.array([answers.has_word_ends for answers in read]),
             flags=tuple(
-                answers.flags | _chat_flags(context)
+                answers.flags | chat_flags(context)
                 for answers, context in zip(read, contexts, strict=True)
             ),
             partial={places[i]: partial_row(read[i], top) for i, top in lists.items()},
@@ -300,7 +300,7 @@ def _masses(read: Sequence[ContextAnswers]) -> Masses:
 
 def _known(answer: AnswerScore) -> float:
     """Return the log of the mass of the spellings that are known exactly."""
-    return _log_sum([part.log_total for part in answer.parts if not part.is_bound])
+    return log_union([part.log_total for part in answer.parts if not part.is_bound])
 
 
 def _shares(item: Item, answers: ContextAnswers) -> list[float]:
@@ -309,15 +309,7 @@ def _shares(item: Item, answers: ContextAnswers) -> list[float]:
     for option, answer in zip(item.options, answers, strict=True):
         for part in answer.parts:
             found[surface_kind(part.surface, option.words)].append(part.log_total)
-    log_mass = _log_sum([value for values in found.values() for value in values])
+    log_mass = log_union([value for values in found.values() for value in values])
     if log_mass == -np.inf or "censored" in answers.flags:
         return [float("nan")] * len(KINDS)
-    return [float(np.exp(_log_sum(values) - log_mass)) for values in found.values()]
-
-
-def _log_sum(log_probs: Sequence[float]) -> float:
-    return min(0.0, float(logsumexp(np.array(log_probs))))
-
-
-def _chat_flags(context: Context) -> frozenset[str]:
-    return context.flags if isinstance(context, ChatPrompt) else frozenset()
+    return [float(np.exp(log_union(values) - log_mass)) for values in found.values()]

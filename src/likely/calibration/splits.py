@@ -20,7 +20,7 @@ from likely.calibration.tables import exact_masses, targets
 from likely.core.engine import Continuation, evaluate
 from likely.core.estimate import Cost, Estimate
 from likely.core.jsonio import dumps
-from likely.core.logspace import logsumexp
+from likely.core.logspace import log_union
 from likely.core.model import LanguageModel, Settings
 from likely.core.streams import generator
 from likely.core.text.encode import Bos, Pair
@@ -218,8 +218,7 @@ class _Plan:
         """Return the log of the mass of the own splits and of all, from those of ``asked``."""
         known = dict(zip(self.asked, log_probs, strict=True))
         own, every = (
-            min(0.0, float(logsumexp(np.array([known[ids] for ids in splits]))))
-            for splits in (self.canonical, self.every)
+            log_union([known[ids] for ids in splits]) for splits in (self.canonical, self.every)
         )
         return own, max(own, every)  # rounding aside, all are at least the own ones
 

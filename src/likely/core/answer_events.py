@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, cast
 
 from likely.core.engine import Continuation, Request, Row
 from likely.core.model import Capability, LanguageModel
-from likely.core.text.encode import Bos, Boundary, Context
+from likely.core.text.encode import Bos, Boundary, Context, check_contexts
 from likely.core.text.surfaces import Level, encode_surfaces, is_numeral, surfaces, uncovered
 from likely.core.text.word_ends import Kind, WordEnds, word_ends
 from likely.errors import CapabilityError, InputError
@@ -81,8 +81,7 @@ def plan_events(
         InputError: Unusable contexts or answers, or a spelling that belongs to two answers.
         CapabilityError: Word ends are needed and the model has no whole rows.
     """
-    if isinstance(contexts, str):
-        raise InputError(f"contexts is a sequence of contexts, got the text {contexts!r}")
+    check_contexts(contexts)
     declared = _declare_each(contexts, answers, level)
     return tuple(
         _context_events(

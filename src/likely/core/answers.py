@@ -22,7 +22,7 @@ from likely.core.answer_events import (
 )
 from likely.core.answer_scores import AnswerPart, AnswerScore, AnswerScores, ContextAnswers
 from likely.core.engine import Answer, Meter, Request, Store, evaluate
-from likely.core.logspace import log1mexp, logsumexp
+from likely.core.logspace import log1mexp, log_sum, log_union
 from likely.core.model import LanguageModel, Settings
 from likely.core.text.encode import Bos, Boundary, Context
 from likely.core.text.surfaces import Level
@@ -160,12 +160,12 @@ def _context_answers(
         flags |= {"censored"} if any(parts[i].is_bound for i in own) else frozenset()
         scores.append(
             AnswerScore(
-                name=name, log_prob=min(0.0, _log_sum([parts[i].log_total for i in own])),
+                name=name, log_prob=log_union([parts[i].log_total for i in own]),
                 parts=tuple(parts[i] for i in own), flags=flags,
             )
         )  # fmt: skip
     all_flags = frozenset().union(*(score.flags for score in scores))
-    log_mass = _log_sum([parts[i].log_total for i in apart])
+    log_mass = log_sum([parts[i].log_total for i in apart])
     if "censored" not in all_flags:
         _check_mass(model, events[0], log_mass)
     log_mass = min(log_mass, 0.0)
@@ -205,10 +205,6 @@ def _overlapping(events: Sequence[Event], apart: set[int]) -> set[str]:
 
 def _sum(log_probs: Sequence[float]) -> float:
     return -math.inf if -math.inf in log_probs else math.fsum(log_probs)
-
-
-def _log_sum(log_probs: Sequence[float]) -> float:
-    return float(logsumexp(np.array(log_probs)))
 
 
 def _check_mass(model: LanguageModel, event: Event, log_mass: float) -> None:

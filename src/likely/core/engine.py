@@ -309,7 +309,8 @@ class _Collector:
                 self.found[int(node), name] = Answer(values=np.array(value))
         for node, row in zip(nodes, rows, strict=True):
             for k in self._tops.get(int(node), ()):
-                self.found[int(node), f"top {k}"] = _top_of_row(self.model, row, k)
+                top = list_likeliest(self.model, row, k=k)
+                self.found[int(node), f"top {k}"] = Answer(values=np.array(top.log_probs), top=top)
 
     def put_hidden(self, nodes: Int[np.ndarray, "h"], vectors: Float[np.ndarray, "h D"]) -> None:
         for node, vector in zip(nodes, vectors, strict=True):
@@ -437,17 +438,17 @@ def _work(
     )
 
 
-def _top_of_row(model: LanguageModel, row: Float[np.ndarray, "V"], k: int) -> Answer:
+def list_likeliest(model: LanguageModel, row: Float[np.ndarray, "V"], *, k: int) -> TopTokens:
+    """Return the ``k`` likeliest tokens of a next-token row, likeliest first; equal ones by id."""
     order = np.lexsort((np.arange(len(row)), -row))[:k]
     rest = np.delete(row, order)
-    top = TopTokens(
+    return TopTokens(
         tokens=tuple(int(t) for t in order),
         pieces=tuple(model.tokenizer.decode([int(t)]) for t in order),
         log_probs=tuple(float(x) for x in row[order]),
         log_prob_elsewhere=float(rest.max()) if len(rest) else -np.inf,
-        log_mass_elsewhere=float(logsumexp(rest)) if len(rest) else -np.inf,
+        log_mass_elsewhere=float(logsumexp(rest)),
     )
-    return Answer(values=row[order], top=top)
 
 
 def _lookup(

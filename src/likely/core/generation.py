@@ -17,7 +17,7 @@ from likely.core.engine import Row, Top, evaluate
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel, Settings, TopTokens
 from likely.core.streams import generator
-from likely.core.text.encode import Bos, Context, encode_context
+from likely.core.text.encode import Bos, Context, check_contexts, encode_context
 from likely.errors import CapabilityError, InputError
 
 Finish = Literal["end", "stop", "length"]
@@ -238,8 +238,7 @@ def _start(
 ) -> list[_Growing]:
     if max_tokens < 1:
         raise InputError(f"max_tokens is at least 1, got {max_tokens!r}")
-    if isinstance(contexts, str):
-        raise InputError(f"contexts is a sequence of contexts, got the text {contexts!r}")
+    check_contexts(contexts)
     return [_Growing(context=encode_context(model, context, bos=bos)[0]) for context in contexts]
 
 
@@ -296,15 +295,12 @@ def _split(row: Float[np.ndarray, "V"], count: int, rng: np.random.Generator) ->
 def _likeliest(model: LanguageModel, top: TopTokens | None) -> tuple[int, float]:
     if top is None or not top.log_probs:
         raise CapabilityError(f"{model.info.name!r} lists no likeliest token; use a local model")
-    token = top.tokens[0]
+    token = top.id_at(0, model.tokenizer)
     if token is None:
-        ids = model.tokenizer.encode(top.pieces[0]).tokens
-        if len(ids) != 1:
-            raise CapabilityError(
-                f"{model.info.name!r} names its likeliest token by the text {top.pieces[0]!r} "
-                "alone, which is no single token; use a server that tells ids"
-            )
-        token = ids[0]
+        raise CapabilityError(
+            f"{model.info.name!r} names its likeliest token by the text {top.pieces[0]!r} "
+            "alone, which is no single token; use a server that tells ids"
+        )
     return token, top.log_probs[0]
 
 

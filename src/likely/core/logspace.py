@@ -1,5 +1,7 @@
 """Arithmetic on log-probabilities, in nats and float64; ``-inf`` means impossible."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float
 
@@ -36,6 +38,27 @@ def logsumexp(log_weights: Float[np.ndarray, "..."], *, axis: int = -1) -> Float
     total = np.sum(np.exp(weights - shift), axis=axis)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(total) + np.squeeze(shift, axis=axis))
+
+
+def log_sum(log_weights: Sequence[float]) -> float:
+    """Return the log of the sum of weights given by their logs, nats; ``-inf`` for none.
+
+    >>> log_sum([])
+    -inf
+    """
+    return float(logsumexp(np.array(log_weights, dtype=np.float64)))
+
+
+def log_union(log_probs: Sequence[float]) -> float:
+    """Return the log-probability of any of some events that exclude one another, nats.
+
+    What rounding puts above 0 is taken off: an excess that rounding cannot explain is for the
+    caller to find.
+
+    >>> log_union([float(np.log(1 / 3))] * 3)
+    0.0
+    """
+    return min(0.0, log_sum(log_probs))
 
 
 def log1mexp(log_prob: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

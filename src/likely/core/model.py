@@ -190,6 +190,14 @@ class TopTokens:
     log_prob_elsewhere: float
     log_mass_elsewhere: float
 
+    def id_at(self, place: int, tokenizer: Tokenizer) -> int | None:
+        """Return the id of a listed token; None if its text alone is told and is no one token."""
+        token = self.tokens[place]
+        if token is not None:
+            return token
+        ids = tokenizer.encode(self.pieces[place]).tokens
+        return ids[0] if len(ids) == 1 else None
+
 
 @runtime_checkable
 class Sink(Protocol):

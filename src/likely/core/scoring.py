@@ -21,12 +21,13 @@ from likely.core.estimate import Cost
 from likely.core.logspace import entropy
 from likely.core.model import LanguageModel, Settings, TopTokens
 from likely.core.results import NextToken, Score, Scores, TextScore
-from likely.core.text.chat import ChatPrompt
+from likely.core.text.chat import chat_flags
 from likely.core.text.encode import (
     Bos,
     Boundary,
     Context,
     Pair,
+    check_contexts,
     encode_context,
     encode_pair,
     encode_text,
@@ -124,7 +125,12 @@ def next_tokens(
 
     Each row takes ``8 V`` bytes; for many contexts of which only some figures are wanted, give
     `likely.core.engine.evaluate` a `Row` with a `Reduction`.
+
+    Raises:
+        InputError: A text in place of a sequence, or a context that cannot be used.
+        CapabilityError: The model gives only part of the distribution.
     """
+    check_contexts(contexts)
     encoded = [encode_context(model, context, bos=bos) for context in contexts]
     requests = [Row(prefix=ids) for ids, _ in encoded]
     answers = evaluate(model, requests, settings=settings, cache=cache, meter=meter)
@@ -133,7 +139,7 @@ def next_tokens(
             log_probs=answers[i].values,
             context_tokens=ids,
             n_tokens=model.info.n_tokens,
-            flags=flags | _chat_flags(contexts[i]),
+            flags=flags | chat_flags(contexts[i]),
             cost=answers.cost,
             tokenizer=model.tokenizer,
         )
@@ -240,7 +246,7 @@ def _encode(
             model, context, continuation,
             bos=bos, boundary=boundary, leading_space=leading_space,
         )  # fmt: skip
-        return replace(encoded, flags=encoded.flags | _chat_flags(context))
+        return replace(encoded, flags=encoded.flags | chat_flags(context))
     except InputError as error:
         raise type(error)(f"pair {place}: {error}") from error
     except (TypeError, ValueError) as error:
@@ -273,10 +279,6 @@ def _score(model: LanguageModel, pair: Pair, answer: Answer | None) -> Score:
         context_tokens=pair.context,
         flags=flags,
     )
-
-
-def _chat_flags(context: Context) -> frozenset[str]:
-    return context.flags if isinstance(context, ChatPrompt) else frozenset()
 
 
 def _windows(

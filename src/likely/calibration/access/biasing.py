@@ -19,7 +19,7 @@ import numpy as np
 
 from likely.calibration.access.spellings import Ids, Spelled, lists_needed
 from likely.calibration.tables import Masses
-from likely.core.engine import Row, evaluate
+from likely.core.engine import Row, evaluate, list_likeliest
 from likely.core.logspace import logsumexp
 from likely.core.model import LanguageModel, Tokenizer, Tokens, TopTokens
 from likely.errors import CapabilityError, InputError
@@ -63,16 +63,7 @@ class BiasedRows:
         """Return the list as `BiasedLists` says."""
         row = np.array(evaluate(self.model, [Row(prefix=tuple(prefix))])[0].values)
         row[list(bias)] += np.array(list(bias.values()))
-        row -= logsumexp(row)
-        order = np.lexsort((np.arange(len(row)), -row))
-        listed, rest = order[:k], row[order[k:]]
-        return TopTokens(
-            tokens=tuple(int(token) for token in listed),
-            pieces=tuple(self.model.tokenizer.decode([int(token)]) for token in listed),
-            log_probs=tuple(float(x) for x in row[listed]),
-            log_prob_elsewhere=float(rest[0]) if len(rest) else -math.inf,
-            log_mass_elsewhere=float(logsumexp(rest)),
-        )
+        return list_likeliest(self.model, row - logsumexp(row), k=k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -101,7 +92,7 @@ def check_bias(lists: BiasedLists, prefix: Tokens, *, tokenizer: Tokenizer) -> N
             some other way; or the plain list shows no two tokens to try it on.
     """
     plain = lists.top_with_bias(prefix, {}, k=2)
-    ids = [_id_of(plain, place, tokenizer) for place in range(len(plain.tokens))]
+    ids = [plain.id_at(place, tokenizer) for place in range(len(plain.tokens))]
     first, second = [*ids, None, None][:2]
     if first is None or second is None:
         raise CapabilityError(
@@ -254,14 +245,6 @@ def _goes_on(ids: Ids, head: Ids) -> bool:
 def _total(steps: Iterable[Interval]) -> Interval:
     ends = list(steps)
     return sum(low for low, _ in ends), sum(high for _, high in ends)
-
-
-def _id_of(top: TopTokens, place: int, tokenizer: Tokenizer) -> int | None:
-    token = top.tokens[place]
-    if token is not None:
-        return token
-    ids = tokenizer.encode(top.pieces[place]).tokens
-    return ids[0] if len(ids) == 1 else None
 
 
 def _like(top: TopTokens, plain: TopTokens) -> float | None:

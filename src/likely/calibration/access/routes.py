@@ -14,7 +14,7 @@ from likely.calibration.access.spellings import Spelled, lists_needed, spell
 from likely.calibration.data_sets.items import Item
 from likely.core.engine import Continuation, Top, evaluate
 from likely.core.generation import Sampler
-from likely.core.logspace import logsumexp
+from likely.core.logspace import log_sum
 from likely.core.model import Capability, LanguageModel, most_listed
 from likely.core.text.encode import Context, encode_context
 from likely.core.text.surfaces import Level
@@ -338,7 +338,7 @@ def _log_masses(
     answers = evaluate(model, requests[::step])
     values = iter([float(answer.values.sum()) for answer in answers.answers][::step])
     sums = [[next(values) for _ in own] for one in chosen for own in one.options]
-    return np.array([float(logsumexp(np.array(own))) for own in sums])
+    return np.array([log_sum(own) for own in sums])
 
 
 def check_lists(

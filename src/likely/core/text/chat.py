@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from likely.core.model import Capability, LanguageModel, require
+from likely.core.text.encode import Context
 from likely.errors import InputError
 
 _ROLES = ("system", "user", "assistant", "tool")
@@ -62,6 +63,11 @@ def _removed(rendered: str, head: str, reply: str) -> str:
         return ""
     kept = reply.rstrip()
     return reply[len(kept) :] if body.startswith(kept) else reply
+
+
+def chat_flags(context: Context) -> frozenset[str]:
+    """Return what happened when a context was rendered: nothing for plain text or ids."""
+    return context.flags if isinstance(context, ChatPrompt) else frozenset()
 
 
 def _check_messages(messages: Sequence[Mapping[str, str]]) -> None:

@@ -66,6 +66,16 @@ class Pair:
     flags: frozenset[str]
 
 
+def check_contexts(contexts: Sequence[Context]) -> None:
+    """Raise if one text stands where several contexts are expected.
+
+    Raises:
+        InputError: It does: its characters would be taken for contexts.
+    """
+    if isinstance(contexts, str):
+        raise InputError(f"contexts is a sequence of contexts, got the text {contexts!r}")
+
+
 def encode_context(
     model: LanguageModel, context: Context, *, bos: Bos = "auto"
 ) -> tuple[tuple[int, ...], frozenset[str]]:

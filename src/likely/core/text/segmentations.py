@@ -16,7 +16,7 @@ import numpy as np
 from likely.core.engine import Continuation, Meter, Store, evaluate
 from likely.core.estimate import Cost
 from likely.core.jsonio import dumps
-from likely.core.logspace import logsumexp
+from likely.core.logspace import log_union
 from likely.core.model import LanguageModel, Settings, Tokenizer
 from likely.core.text.encode import Bos, Boundary, Context
 from likely.core.text.surfaces import encode_surface
@@ -195,7 +195,7 @@ def marginal_log_prob(
     log_probs = [float(np.sum(answer.values)) for answer in answers.answers]
     is_bound = any(answer.censored is not None for answer in answers.answers)
     return Marginal(
-        log_prob=max(log_probs[0], min(0.0, float(logsumexp(np.array(log_probs))))),
+        log_prob=max(log_probs[0], log_union(log_probs)),
         canonical_log_prob=log_probs[0],
         n_scored=len(log_probs),
         n_total=found.n_total,

@@ -21,7 +21,6 @@ from likely.core.model import LanguageModel, Tokenizer
 
 Kind = Literal["word", "numeral"]
 
-_LOG_HALF = float(np.log(0.5))
 _APOSTROPHES_AND_HYPHENS = frozenset("'\u2019\u02bc-\u2010\u2011")
 
 
@@ -82,10 +81,10 @@ def log_mass(members: Bool[np.ndarray, "V"]) -> Reduction:
     def apply(rows: Float[np.ndarray, "r V"]) -> Float[np.ndarray, "r"]:
         if len(inside) <= len(outside):
             return logsumexp(rows.take(inside, axis=-1))
-        rest = logsumexp(rows.take(outside, axis=-1))
-        is_most = rest > _LOG_HALF
-        masses = log1mexp(np.where(is_most, _LOG_HALF, rest))
-        masses[is_most] = logsumexp(rows[is_most].take(inside, axis=-1))
+        rest = np.minimum(logsumexp(rows.take(outside, axis=-1)), 0.0)
+        masses = log1mexp(rest)
+        is_less = masses < rest
+        masses[is_less] = logsumexp(rows[is_less].take(inside, axis=-1))
         return masses
 
     return Reduction(name=f"log_mass {len(members)} {digest}", apply=apply)

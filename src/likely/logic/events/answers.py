@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from likely.core.logspace import log1mexp, logsumexp
+from likely.core.logspace import log1mexp, log_sum, log_union
 from likely.core.model import LanguageModel
 from likely.core.text.encode import Bos, Boundary, Context, HasText
 from likely.core.text.surfaces import encode_surface, is_numeral, uncovered
@@ -195,7 +195,7 @@ def log_shares(
     """
     share: dict[Ids, dict[int, float]] = {}
     for node, log_probs in token_log_probs.items():
-        total = float(logsumexp(np.array(list(log_probs.values()))))
+        total = log_sum(list(log_probs.values()))
         even = -math.log(len(log_probs))
         share[node] = {
             token: even if total == -math.inf else value - total
@@ -228,7 +228,7 @@ def together(steps: Sequence[Pair], *, multi: Multi) -> Pair:
     for log_prob, log_not in steps:
         failures.append(before + log_not)
         before += log_prob
-    return before, _log_sum(failures)
+    return before, log_union(failures)
 
 
 def average(log_weights: Sequence[float], values: Sequence[Pair]) -> Pair:
@@ -236,8 +236,8 @@ def average(log_weights: Sequence[float], values: Sequence[Pair]) -> Pair:
     if len(values) == 1:
         return values[0]
     return (
-        _log_sum([w + value for w, (value, _) in zip(log_weights, values, strict=True)]),
-        _log_sum([w + log_not for w, (_, log_not) in zip(log_weights, values, strict=True)]),
+        log_union([w + value for w, (value, _) in zip(log_weights, values, strict=True)]),
+        log_union([w + log_not for w, (_, log_not) in zip(log_weights, values, strict=True)]),
     )
 
 
@@ -253,10 +253,6 @@ def odds_of(value: Pair) -> float:
 def pair_of(log_odds: float) -> Pair:
     """Return the logs of the probability and of its complement, each to full precision."""
     return -float(np.logaddexp(0.0, -log_odds)), -float(np.logaddexp(0.0, log_odds))
-
-
-def _log_sum(log_weights: Sequence[float]) -> float:
-    return min(0.0, float(logsumexp(np.array(log_weights))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

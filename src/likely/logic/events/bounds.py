@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likely.core.logspace import log1mexp, logsumexp
+from likely.core.logspace import log1mexp, log_sum
 from likely.core.model import TopTokens
 from likely.errors import CapabilityError
 
@@ -125,7 +125,7 @@ def _log_top(case: _Case) -> float:
 
 def _log_above(case: _Case) -> float:
     unlisted = [case.log_mass] if case.log_each > case.log_prob else []
-    above = _log_sum([v for v in case.listed if v > case.log_prob] + unlisted)
+    above = log_sum([v for v in case.listed if v > case.log_prob] + unlisted)
     return min(above, _complement(case.log_prob))
 
 
@@ -147,12 +147,12 @@ def _losing(case: _Case, tau: float) -> float:
     terms = [v + _log_sigmoid((v - case.log_prob) / tau) for v in case.listed if v > -math.inf]
     if case.log_mass > -math.inf:
         terms.append(case.log_mass + _log_sigmoid((case.log_each - case.log_prob) / tau))
-    return min(_log_sum(terms), _complement(case.log_prob))
+    return min(log_sum(terms), _complement(case.log_prob))
 
 
 def _winning(case: _Case, tau: float, losing: float) -> float:
     told = [v + _log_sigmoid((case.log_prob - v) / tau) for v in case.listed if v > -math.inf]
-    return max(_log_sum([case.log_prob, *told]), _complement(losing))
+    return max(log_sum([case.log_prob, *told]), _complement(losing))
 
 
 _OF_CASE: dict[str, Callable[[_Case], float]] = {
@@ -165,10 +165,6 @@ _OF_CASE: dict[str, Callable[[_Case], float]] = {
 
 def _log_sigmoid(x: float) -> float:
     return -float(np.logaddexp(0.0, -x))
-
-
-def _log_sum(log_weights: Sequence[float]) -> float:
-    return float(logsumexp(np.array(log_weights, dtype=np.float64)))
 
 
 def _complement(log_prob: float) -> float:

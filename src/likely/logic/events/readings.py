@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from likely.core.engine import Answer, Continuation, Meter, Reduction, Request, Row, Store, Top
 from likely.core.engine import evaluate as engine_evaluate
 from likely.core.estimate import Cost
-from likely.core.logspace import log1mexp, logsumexp
+from likely.core.logspace import log1mexp, log_union
 from likely.core.model import Capability, LanguageModel, Settings
 from likely.core.text.word_ends import Kind, word_ends
 from likely.logic.events.answers import Ids, TokenisedAnswer
@@ -317,8 +317,8 @@ def _of_lists(
 def _ends(tokens: Mapping[int, tuple[float, float]]) -> tuple[float, float]:
     """Return both ends of the log-probability of any of the tokens."""
     return (
-        _log_sum([low for low, _ in tokens.values()]),
-        _log_sum([high for _, high in tokens.values()]),
+        log_union([low for low, _ in tokens.values()]),
+        log_union([high for _, high in tokens.values()]),
     )
 
 
@@ -328,7 +328,7 @@ def _total(
     """Return both ends of the log-probability of any of the sequences."""
     after = log_ends or [0.0] * len(sequences)
     low, high = (
-        _log_sum(
+        log_union(
             [
                 sum((told[ids[:n]][token][side] for n, token in enumerate(ids)), start=end)
                 for ids, end in zip(sequences, after, strict=True)
@@ -374,7 +374,3 @@ def _minus(log_whole: float, log_part: float) -> float:
 
 def _word_end(answer: Answer) -> float:
     return min(0.0, float(answer.values))  # rounding of a sum may pass 1
-
-
-def _log_sum(log_weights: Sequence[float]) -> float:
-    return min(0.0, float(logsumexp(np.array(log_weights, dtype=np.float64))))

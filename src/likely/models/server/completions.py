@@ -5,11 +5,11 @@ id for each position; others echo the prompt, with or without a BOS, and with or
 generated token at the end. Every reading here is checked by count, and by id where ids come.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from likely.models.server.listing import Listing, make_listing, read_log_prob
-from likely.models.server.replies import Choice, Completion, LogProbs, Texts, Usage
+from likely.models.server.replies import Choice, Completion, LogProbs, Texts
 from likely.models.server.transport import AnswerError, Transport
 
 SEED = 0
@@ -120,7 +120,7 @@ def ask_completions(endpoint: Endpoint, question: Question, *, bos_id: int | Non
     answer = endpoint.transport.post(endpoint.url, body, Completion)
     if len(answer.choices) != 1:
         raise AnswerError(f"one completion was asked for, {len(answer.choices)} came")
-    _check_read(answer.usage, question.ids)
+    check_read(answer.usage.prompt_tokens, question.ids)
     choice = answer.choices[0]
     n_generated = answer.usage.completion_tokens
     own = _own(choice, question.ids, n_generated, bos_id) if question.own else None
@@ -148,17 +148,20 @@ def draw_completions(endpoint: Endpoint, draw: Draw) -> list[str]:
         **endpoint.extra,
     }
     answer = endpoint.transport.post(endpoint.url, body, Texts)
-    _check_read(answer.usage, draw.ids)
+    check_read(answer.usage.prompt_tokens, draw.ids)
     if not 1 <= len(answer.choices) <= draw.n:
         raise AnswerError(f"{draw.n} texts were asked for, {len(answer.choices)} came")
     return [choice.text for choice in answer.choices]
 
 
-def _check_read(usage: Usage, ids: tuple[int, ...]) -> None:
-    if usage.prompt_tokens != len(ids):
-        raise AnswerError(
-            f"the server read {usage.prompt_tokens} prompt tokens where {len(ids)} were sent"
-        )
+def check_read(n_read: int, ids: Sequence[int], *, is_cut: bool = False) -> None:
+    """Raise unless the server says that it read as many tokens as were sent, and cut none off.
+
+    Raises:
+        AnswerError: It read another prompt.
+    """
+    if is_cut or n_read != len(ids):
+        raise AnswerError(f"the server read {n_read} prompt tokens where {len(ids)} were sent")
 
 
 def _own(

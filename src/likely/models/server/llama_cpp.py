@@ -13,6 +13,7 @@ from likely.models.server.completions import (
     Question,
     Reading,
     ask_completions,
+    check_read,
     draw_completions,
 )
 from likely.models.server.dialect import Address, Facts, Spelling, find_served
@@ -211,11 +212,7 @@ class LlamaServer:
         self, body: Mapping[str, object], ids: Sequence[int], reply: type[Native]
     ) -> Native:
         answer = self.transport.post(f"{self.address.root}/completion", body, reply)
-        if answer.truncated or answer.tokens_evaluated != len(ids):
-            raise AnswerError(
-                f"the server read {answer.tokens_evaluated} prompt tokens where "
-                f"{len(ids)} were sent"
-            )
+        check_read(answer.tokens_evaluated, ids, is_cut=answer.truncated)
         return answer
 
     def _tokenize(self, text: str, *, special: bool) -> Spelling:
