@@ -22,7 +22,7 @@ def tables(items, masses=None):
     goal = targets(items)
     masses = policy_masses(goal, "calibrated") if masses is None else masses
     frame = tidy_frame("m", items, goal, masses, measure(goal, masses))
-    return frame, option_frame("m", items, goal, masses)
+    return frame, option_frame(frame, [o.label for i in items for o in i.options], goal, masses)
 
 
 def test_each_item_is_a_row_with_its_design():

@@ -37,14 +37,18 @@ def test_rows_come_back_as_the_frames_of_the_evaluation(tmp_path, policy, suffix
     pd.testing.assert_frame_equal(options, found.option_frame, check_like=True, check_exact=True)
 
 
-def test_what_is_known_in_part_comes_back_with_its_ends():
+def test_what_is_known_in_part_comes_back_with_its_ends_and_without_shares():
     items = build("colors", preset="smoke")[:8]
     model = Listing(policy_model(items, "leaky_0.3"), 1)
     found = evaluate(model, items, n_resamples=100)
-    frame, _ = frames_of(list(iter_rows(found)))
+    frame, options = frames_of(list(iter_rows(found)))
     pd.testing.assert_frame_equal(frame, found.frame, check_like=True, check_exact=True)
+    pd.testing.assert_frame_equal(options, found.option_frame, check_like=True, check_exact=True)
     assert not frame["is_resolved"].all()
     assert frame["pm"].isna().any()
+    assert options["pi"].isna().any()
+    back = evaluation_of(list(iter_rows(found)), found)
+    pd.testing.assert_frame_equal(back.frame, found.frame, check_like=True, check_exact=True)
 
 
 def test_a_row_is_plain_and_null_where_a_metric_is_not_defined():
@@ -83,7 +87,7 @@ def test_memory_of_writing_does_not_grow_with_the_rows(tmp_path):
 def test_shares_of_tiny_masses_survive_the_file(tmp_path):
     rows = list(iter_rows(evaluated("leaky_0.3")))[:2]
     for row in rows:
-        row["log_mass"] = (-800.0, -800.0 - np.log(3.0))
+        row["log_mass"] = row["log_mass_low"] = (-800.0, -800.0 - np.log(3.0))
     write_rows(tmp_path / "x.parquet", rows, COLUMNS)
     _, options = frames_of(read_rows(tmp_path / "x.parquet", COLUMNS))
     assert options["pi"].tolist() == pytest.approx([0.75, 0.25] * 2)

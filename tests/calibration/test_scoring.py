@@ -19,9 +19,8 @@ from likely.calibration.access.partial import partial_metrics
 from likely.calibration.data_sets.family import build
 from likely.calibration.data_sets.items import Item, Option
 from likely.calibration.metrics import measure
-from likely.calibration.scored import KINDS
 from likely.calibration.scoring import iter_scored, score_items
-from likely.calibration.surface_kinds import option_surfaces, surface_kind
+from likely.calibration.surface_kinds import KINDS, option_surfaces, surface_kind
 from likely.calibration.tables import targets
 from likely.core.model import Capability
 from likely.core.trie import build_trie
@@ -561,8 +560,8 @@ def test_lists_come_with_the_answers_once_bounds_are_known_to_be_needed():
     items = listing_items()
     model = Listing(hashed(CHARS), 1)
     batches = list(iter_scored(model, items, batch=4))
-    assert [len(batch.partial) for batch in batches] == [4, 4, 4]
-    assert [batch.cost.model_calls for batch in batches] == [2, 1, 1]
+    assert [len(batch.scored.partial) for batch in batches] == [4, 4, 4]
+    assert [batch.scored.cost.model_calls for batch in batches] == [2, 1, 1]
 
 
 def test_lists_come_from_the_cache_when_a_run_is_taken_up_again(tmp_path):

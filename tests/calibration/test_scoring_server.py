@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from questions import hashed, question
 
+from likely.calibration.scored import Policy
 from likely.calibration.scoring import iter_scored, score_items
 
 LETTERS = [*"ABCDEFGH", " "]
@@ -34,16 +35,16 @@ def test_a_server_that_tells_prompt_log_probs_gives_exact_masses(served):
 
 def test_a_server_that_lists_the_likeliest_gives_bounds_for_one_request_an_item(served):
     table, model, state = served("llama.cpp", top_k=2)
-    stream = iter_scored(model, ITEMS, level="exact", batch=3)
+    stream = iter_scored(model, ITEMS, policy=Policy(level="exact"), batch=3)
     first = next(stream)
-    assert first.partial
+    assert first.scored.partial
     state.hits.clear()
     second = next(stream)
     assert sum(n for path, n in state.hits.items() if "completion" in path) == 3
     truth = np.exp(score_items(table, ITEMS, level="exact").masses.log_mass).reshape(-1, 2)
     for batch in (first, second):
-        for place, row in batch.partial.items():
-            extra = truth[place] - row.listed
+        for i, row in batch.scored.partial.items():
+            extra = truth[batch.places[i]] - row.listed
             assert (extra >= -1e-9).all()
             assert (extra <= row.n_unlisted * row.cap + row.slack + 1e-9).all()
             assert extra.sum() <= row.rest + row.slack.sum() + 1e-9

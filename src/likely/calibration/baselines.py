@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from likely.calibration.metrics import METRICS, measure
 from likely.calibration.tables import Targets, exact_masses
 from likely.core.streams import generator
 from likely.errors import InputError, UnknownNameError
-from likely.stats.ragged import law_of, log_sums
+from likely.stats.ragged import has_nan, law_of, log_sums, place_in_law
 
 Law = Callable[[Targets], Float[np.ndarray, "M"]]
 
@@ -66,14 +66,14 @@ def pick_middle(targets: Targets) -> Float[np.ndarray, "M"]:
     rank = _rank(targets)
     is_middle = (rank == (n - 1) // 2) | (rank == n // 2)
     share = np.where(n % 2 == 1, 1.0, 0.5)
-    return np.where(_is_numeric(targets)[targets.item_of], is_middle * share, np.nan)
+    return np.where(targets.is_numeric[targets.item_of], is_middle * share, np.nan)
 
 
 def pick_seven(targets: Targets) -> Float[np.ndarray, "M"]:
     """Return equal mass on the integers that end in 7; NaN for names, and where there are none."""
     ends = np.where(np.isnan(targets.values), 0.0, np.abs(targets.values)) % 10.0 == 7.0
     n = np.bincount(targets.item_of, ends, targets.n_items)
-    has_any = (n > 0) & _is_numeric(targets)
+    has_any = (n > 0) & targets.is_numeric
     share = np.divide(1.0, n, out=np.full(len(n), np.nan), where=has_any)
     return np.asarray(ends * share[targets.item_of])
 
@@ -174,7 +174,7 @@ def measure_baseline(
     """
     if name not in RANDOM:
         law = baseline_law(name, targets)
-        is_silent = np.logical_or.reduceat(np.isnan(law), targets.offsets[:-1])
+        is_silent = has_nan(law, targets.offsets)
         with np.errstate(divide="ignore"):
             log_mass = np.log(np.where(is_silent[targets.item_of], targets.ideal, law))
         found = measure(targets, exact_masses(targets.offsets, log_mass))
@@ -237,14 +237,10 @@ def _mean(values: Float[np.ndarray, "N"], weights: Float[np.ndarray, "N"]) -> fl
     return float(np.average(known, weights=weights[is_known]))
 
 
-def _is_numeric(targets: Targets) -> Bool[np.ndarray, "N"]:
-    return ~np.logical_or.reduceat(np.isnan(targets.values), targets.offsets[:-1])
-
-
 def _rank(targets: Targets) -> Int[np.ndarray, "M"]:
     """Return each option's place in its item: by value where all have one, else as mentioned."""
-    place = np.arange(len(targets.ideal)) - targets.offsets[targets.item_of]
-    key = np.where(_is_numeric(targets)[targets.item_of], targets.values, place)
+    place = place_in_law(targets.offsets)
+    key = np.where(targets.is_numeric[targets.item_of], targets.values, place)
     rank = np.empty_like(place)
     rank[np.lexsort((key, targets.item_of))] = place
     return np.asarray(rank)

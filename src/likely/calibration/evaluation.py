@@ -4,7 +4,7 @@ Unit: probabilities and bits, as the metrics say.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
-from likely.calibration.access.partial import partial_metrics
+from likely.calibration.access.partial import Metrics, partial_metrics
 from likely.calibration.analyses.units import sampling_units
 from likely.calibration.baselines import baseline_table
 from likely.calibration.chats import Chat
@@ -21,6 +21,7 @@ from likely.calibration.frame import option_frame, tidy_frame
 from likely.calibration.metrics import measure
 from likely.calibration.scored import Scored
 from likely.calibration.scoring import BATCH, score_items
+from likely.calibration.surface_kinds import KINDS
 from likely.calibration.tables import Targets, targets
 from likely.core.answer_events import WordEnd
 from likely.core.engine import Meter, Store
@@ -114,7 +115,8 @@ class Evaluation:
         items: As asked.
         targets: Their ideal laws.
         scored: Masses, shares of spellings, flags, policy and cost.
-        metrics: Of every item, by name; see `likely.calibration.metrics.METRICS`.
+        metrics: Of every item, by name; see `likely.calibration.metrics.METRICS`, and, where some
+            items are known only in part, `likely.calibration.access.partial.partial_metrics`.
         aggregation: How items make a mean.
         n_resamples: Of the bootstrap.
         level: Of the intervals.
@@ -125,7 +127,7 @@ class Evaluation:
     items: Sequence[Item] = field(repr=False)
     targets: Targets = field(repr=False)
     scored: Scored = field(repr=False)
-    metrics: Mapping[str, Float[np.ndarray, "N"]] = field(repr=False)
+    metrics: Metrics = field(repr=False)
     aggregation: Aggregation = "items"
     n_resamples: int
     level: float
@@ -151,7 +153,7 @@ class Evaluation:
         known = self.scored.shares[~np.isnan(self.scored.shares).any(axis=1)]
         if not len(known):
             return {}
-        return dict(zip(self.scored.kinds, known.mean(axis=0).tolist(), strict=True))
+        return dict(zip(KINDS, known.mean(axis=0).tolist(), strict=True))
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
@@ -161,7 +163,8 @@ class Evaluation:
     @cached_property
     def option_frame(self) -> "pd.DataFrame":
         """A row an option; see `likely.calibration.frame.option_frame`."""
-        return option_frame(self.model, self.items, self.targets, self.scored.masses)
+        labels = [option.label for item in self.items for option in item.options]
+        return option_frame(self.frame, labels, self.targets, self.scored.masses)
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
@@ -378,7 +381,7 @@ def estimate_lines(
     )
 
 
-def item_metrics(asked: Targets, scored: Scored) -> dict[str, Float[np.ndarray, "N"]]:
+def item_metrics(asked: Targets, scored: Scored) -> Metrics:
     """Return the metrics of each item; where some are known only in part, between which ends too.
 
     Args:

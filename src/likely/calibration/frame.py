@@ -3,15 +3,16 @@
 Unit: probabilities and bits, as the columns say.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
 
+from likely.calibration.access.partial import Metrics
 from likely.calibration.data_sets.items import Item
 from likely.calibration.metrics import shares
 from likely.calibration.tables import Masses, Targets
+from likely.stats.ragged import place_in_law
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,7 @@ def tidy_frame(
     items: Sequence[Item],
     targets: Targets,
     masses: Masses,
-    metrics: Mapping[str, Float[np.ndarray, "N"]],
+    metrics: Metrics,
 ) -> "pd.DataFrame":
     """Return one row an item.
 
@@ -57,9 +58,15 @@ def tidy_frame(
 
 
 def option_frame(
-    model: str, items: Sequence[Item], targets: Targets, masses: Masses
+    frame: "pd.DataFrame", labels: Sequence[str], targets: Targets, masses: Masses
 ) -> "pd.DataFrame":
     """Return one row an option: what the figures of whole laws are drawn from.
+
+    Args:
+        frame: A row an item; see `tidy_frame`.
+        labels: Shape ``(M,)``: of all options.
+        targets: Of the items.
+        masses: Of the model.
 
     Returns:
         ``model``, ``id``, ``family``, ``template``, ``position`` (from 0), ``label``, ``value``
@@ -68,19 +75,11 @@ def option_frame(
     import pandas as pd
 
     item_of = targets.item_of
-    facts = [
-        (item.id, item.family, item.template_id, tuple(option.label for option in item.options))
-        for item in items
-    ]
-    names, families, templates, labels = zip(*facts, strict=True)
     return pd.DataFrame(
-        {
-            "model": model,
-            "id": np.array(names, dtype=object)[item_of],
-            "family": np.array(families, dtype=object)[item_of],
-            "template": np.array(templates, dtype=object)[item_of],
-            "position": np.arange(len(item_of)) - targets.offsets[:-1][item_of],
-            "label": [label for own in labels for label in own],
+        {name: frame[name].to_numpy()[item_of] for name in ("model", "id", "family", "template")}
+        | {
+            "position": place_in_law(targets.offsets),
+            "label": list(labels),
             "value": targets.values,
             "ideal": targets.ideal,
             "mass": np.exp(masses.log_mass),

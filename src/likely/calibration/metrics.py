@@ -20,7 +20,7 @@ from likely.stats.divergences import (
     total_variation,
 )
 from likely.stats.proper_scores import excess_brier, excess_rps
-from likely.stats.ragged import check_offsets, law_of, log_sums, sums
+from likely.stats.ragged import check_offsets, law_of, log_sums, place_in_law, sums
 from likely.stats.wasserstein import wasserstein_line
 
 MASS_GATE = 0.75
@@ -195,7 +195,7 @@ def _on_the_line(targets: Targets, pi: Float[np.ndarray, "M"]) -> dict[str, Floa
     """Return the metrics of items whose options all have values; NaN for the others."""
     names = ("wd_line", "wd_line_norm", "wd_n", "rps_excess")
     found = {name: np.full(targets.n_items, np.nan) for name in names}
-    is_numeric = ~np.logical_or.reduceat(np.isnan(targets.values), targets.offsets[:-1])
+    is_numeric = targets.is_numeric
     if not is_numeric.any():
         return found
     n = targets.n_options[is_numeric]
@@ -225,8 +225,7 @@ def _common_step(
     span = values[offsets[1:] - 1] - values[offsets[:-1]]
     step = span / np.maximum(np.diff(offsets) - 1, 1)
     of = law_of(offsets)
-    rank = np.arange(len(values)) - offsets[of]
-    even = values[offsets[:-1]][of] + rank * step[of]
+    even = values[offsets[:-1]][of] + place_in_law(offsets) * step[of]
     rounding = 1e-9 * step + 4.0 * np.spacing(np.maximum.reduceat(np.abs(values), offsets[:-1]))
     is_off = np.logical_or.reduceat(np.abs(values - even) > rounding[of], offsets[:-1])
     return np.where(is_off, np.nan, step)

@@ -8,11 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from jaxtyping import Float
 
+from likely.calibration.access.partial import ENDS, KNOWN
 from likely.calibration.data_sets.items import Item
 from likely.calibration.evaluation import Evaluation
-from likely.calibration.metrics import METRICS, shares
-from likely.calibration.tables import Masses
+from likely.calibration.frame import option_frame
+from likely.calibration.metrics import METRICS
+from likely.calibration.tables import Masses, Targets
 from likely.core.estimate import Cost
 
 if TYPE_CHECKING:
@@ -22,12 +25,6 @@ _DESIGN = (
     "model", "id", "family", "template", "lang", "scale", "notation", "order", "higher",
     "number_pair", "option_pair", "option_set", "link", "variant",
 )  # fmt: skip
-_ENDS = tuple(
-    f"{name}_{end}"
-    for name in ("pm", "pi1", "wd01", "wd_line_norm", "entropy_gap")
-    for end in ("low", "high")
-)
-_KNOWN = ("is_resolved", "is_outer")
 
 COLUMNS: dict[str, str] = {
     **dict.fromkeys(_DESIGN, "text"),
@@ -39,8 +36,8 @@ COLUMNS: dict[str, str] = {
     "label2": "text",
     **dict.fromkeys(("p1", "m1", "m2", "pi1"), "float"),
     **dict.fromkeys(METRICS, "float"),
-    **dict.fromkeys(_ENDS, "float"),
-    **dict.fromkeys(_KNOWN, "bool"),
+    **dict.fromkeys(ENDS, "float"),
+    **dict.fromkeys(KNOWN, "bool"),
     "policy": "text",
     "context": "text",
     "labels": "texts",
@@ -88,42 +85,41 @@ def frames_of(rows: Sequence[Mapping[str, object]]) -> "tuple[pd.DataFrame, pd.D
     Returns:
         The frame of items, and the frame of options; see `likely.calibration.frame`.
     """
+    frame = _items_frame(rows)
+    goal, masses = _laws(rows)
+    labels = [label for row in rows for label in cast(Sequence[str], row["labels"])]
+    return frame, option_frame(frame, labels, goal, masses)
+
+
+def _items_frame(rows: Sequence[Mapping[str, object]]) -> "pd.DataFrame":
     import pandas as pd
 
     columns = {name: [row[name] for row in rows] for name in _OF_FRAME}
     is_partial = any(row["is_resolved"] is not None for row in rows)
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             name: np.array(values, dtype=_DTYPES[COLUMNS[name]])
             if COLUMNS[name] in _DTYPES
             else values
             for name, values in columns.items()
-            if is_partial or name not in (*_ENDS, *_KNOWN)
+            if is_partial or name not in (*ENDS, *KNOWN)
         }
     )
-    n_options = frame["n_options"].to_numpy()
-    item_of = np.repeat(np.arange(len(rows)), n_options)
-    starts = np.cumsum(n_options) - n_options
 
-    def joined(name: str) -> list[object]:
-        return [value for row in rows for value in cast(Sequence[object], row[name])]
 
-    log_mass = np.array(joined("log_mass"), dtype=np.float64)
-    whole = Masses(
-        offsets=np.append(starts, len(item_of)), log_mass=log_mass, log_mass_low=log_mass
+def _laws(rows: Sequence[Mapping[str, object]]) -> tuple[Targets, Masses]:
+    """Return what the items of rows ask for, and what the model gave."""
+
+    def joined(name: str) -> Float[np.ndarray, "M"]:
+        values = [x for row in rows for x in cast(Sequence[float | None], row[name])]
+        return np.array(values, dtype=np.float64)
+
+    offsets = np.cumsum([0, *(len(cast(Sequence[float], row["ideal"])) for row in rows)])
+    goal = Targets(offsets=offsets, ideal=joined("ideal"), values=joined("values"))
+    masses = Masses(
+        offsets=offsets, log_mass=joined("log_mass"), log_mass_low=joined("log_mass_low")
     )
-    options = pd.DataFrame(
-        {name: frame[name].to_numpy()[item_of] for name in ("model", "id", "family", "template")}
-        | {
-            "position": np.arange(len(item_of)) - starts[item_of],
-            "label": joined("labels"),
-            "value": np.array(joined("values"), dtype=np.float64),
-            "ideal": np.array(joined("ideal"), dtype=np.float64),
-            "mass": np.exp(log_mass),
-            "pi": shares(whole),
-        }
-    )
-    return frame, options
+    return goal, masses
 
 
 def evaluation_of(rows: Sequence[Mapping[str, object]], like: Evaluation) -> Evaluation | None:
@@ -137,18 +133,14 @@ def evaluation_of(rows: Sequence[Mapping[str, object]], like: Evaluation) -> Eva
         None if the items are others. Masses, flags and metrics are those of the rows; what rows do
         not hold, how spellings shared the mass, is not known, and the policy is that of ``like``.
     """
-    frame, _ = frames_of(rows)
+    frame = _items_frame(rows)
     if frame["id"].tolist() != like.frame["id"].tolist():
         return None
-    high, low = (
-        np.array([x for row in rows for x in cast(Sequence[float], row[name])], dtype=np.float64)
-        for name in ("log_mass", "log_mass_low")
-    )
     with np.errstate(divide="ignore"):
         log_other = np.log(frame["other"].to_numpy(dtype=np.float64))
     scored = replace(
         like.scored,
-        masses=Masses(offsets=like.targets.offsets, log_mass=high, log_mass_low=low),
+        masses=_laws(rows)[1],
         log_other=log_other,
         shares=np.full_like(like.scored.shares, np.nan),
         flags=tuple(frozenset(cast(Sequence[str], row["flags"])) for row in rows),
@@ -156,8 +148,8 @@ def evaluation_of(rows: Sequence[Mapping[str, object]], like: Evaluation) -> Eva
         cost=Cost(),
     )
     metrics = {
-        name: frame[name].to_numpy(dtype=np.float64)
-        for name in (*METRICS, *_ENDS)
+        name: frame[name].to_numpy(dtype=bool if name in KNOWN else np.float64)
+        for name in (*METRICS, *ENDS, *KNOWN)
         if name in frame.columns
     }
     return replace(like, model=str(rows[0]["model"]), scored=scored, metrics=metrics)

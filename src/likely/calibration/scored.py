@@ -7,13 +7,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from likely.calibration.chats import Chat
-from likely.calibration.surface_kinds import KINDS, SurfaceKind
 from likely.calibration.tables import Masses, PartialRow
 from likely.core.answer_events import WordEnd
 from likely.core.estimate import Cost
 from likely.core.text.encode import Bos
 from likely.core.text.surfaces import Level
-from likely.stats.ragged import taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +61,11 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScoredBatch:
-    """What a model gives a few items.
+class Scored:
+    """What a model gives items, in the order of the items.
 
     Attributes:
-        places: Shape ``(N,)``: of the items, in the order they were given.
+        policy: How the items were put to it.
         masses: Of their options.
         log_other: Shape ``(N,)``, nats: of no option; a lower bound where masses are bounds.
         shares: Shape ``(N, K)``: the part of the options' mass that each of `KINDS` has; NaN where
@@ -79,26 +77,6 @@ class ScoredBatch:
         cost: What it took.
     """
 
-    places: Int[np.ndarray, "N"]
-    masses: Masses
-    log_other: Float[np.ndarray, "N"]
-    shares: Float[np.ndarray, "N K"]
-    n_surfaces: Int[np.ndarray, "N"]
-    has_word_ends: Bool[np.ndarray, "N"]
-    flags: tuple[frozenset[str], ...]
-    partial: Mapping[int, PartialRow]
-    cost: Cost
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scored:
-    """What a model gives items, in the order of the items; fields as in `ScoredBatch`.
-
-    Attributes:
-        policy: How the items were put to it.
-        kinds: The columns of ``shares``.
-    """
-
     policy: Policy
     masses: Masses
     log_other: Float[np.ndarray, "N"]
@@ -108,7 +86,6 @@ class Scored:
     flags: tuple[frozenset[str], ...]
     partial: Mapping[int, PartialRow]
     cost: Cost
-    kinds: tuple[SurfaceKind, ...] = KINDS
 
     def __len__(self) -> int:
         return len(self.flags)
@@ -148,33 +125,49 @@ class Scored:
         return PartialRow(listed=low, n_unlisted=none, cap=0.0, rest=0.0, slack=high - low)
 
 
-def in_order(batches: Sequence[ScoredBatch], policy: Policy) -> Scored:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoredBatch:
+    """What a model gives a few of the items.
+
+    Attributes:
+        places: Shape ``(N,)``: of these among all items.
+        scored: What the model gives them, in the order of ``places``.
+    """
+
+    places: Int[np.ndarray, "N"]
+    scored: Scored
+
+
+def in_order(batches: Sequence[ScoredBatch]) -> Scored:
     """Return batches end to end, in the order of the items.
 
     Args:
-        batches: Whose places together are all of ``0 .. N - 1``.
-        policy: Of all of them.
+        batches: Of one policy, whose places together are all of ``0 .. N - 1``.
     """
-    order = np.argsort(np.concatenate([part.places for part in batches]))
-    n_options = np.concatenate([np.diff(part.masses.offsets) for part in batches])
-    index, offsets = taken(np.concatenate([[0], np.cumsum(n_options)]), order)
-    flags = [flags for part in batches for flags in part.flags]
+    parts = [batch.scored for batch in batches]
+    starts = np.cumsum([0, *(len(part) for part in parts)]).tolist()
 
-    def joined(values: Callable[[ScoredBatch], Shaped[np.ndarray, "n *k"]]) -> np.ndarray:
-        return np.concatenate([values(part) for part in batches])
+    def joined(values: Callable[[Scored], Shaped[np.ndarray, "n *k"]]) -> np.ndarray:
+        return np.concatenate([values(part) for part in parts])
 
-    return Scored(
-        policy=policy,
+    n_options = joined(lambda part: np.diff(part.masses.offsets))
+    whole = Scored(
+        policy=parts[0].policy,
         masses=Masses(
-            offsets=offsets,
-            log_mass=joined(lambda part: part.masses.log_mass)[index],
-            log_mass_low=joined(lambda part: part.masses.log_mass_low)[index],
+            offsets=np.concatenate([[0], np.cumsum(n_options)]),
+            log_mass=joined(lambda part: part.masses.log_mass),
+            log_mass_low=joined(lambda part: part.masses.log_mass_low),
         ),
-        log_other=joined(lambda part: part.log_other)[order],
-        shares=joined(lambda part: part.shares)[order],
-        n_surfaces=joined(lambda part: part.n_surfaces)[order],
-        has_word_ends=joined(lambda part: part.has_word_ends)[order],
-        flags=tuple(flags[i] for i in order),
-        partial=dict(sorted(row for part in batches for row in part.partial.items())),
-        cost=sum((part.cost for part in batches), Cost()),
+        log_other=joined(lambda part: part.log_other),
+        shares=joined(lambda part: part.shares),
+        n_surfaces=joined(lambda part: part.n_surfaces),
+        has_word_ends=joined(lambda part: part.has_word_ends),
+        flags=tuple(flags for part in parts for flags in part.flags),
+        partial={
+            start + i: row
+            for start, part in zip(starts, parts, strict=False)
+            for i, row in part.partial.items()
+        },
+        cost=sum((part.cost for part in parts), Cost()),
     )
+    return whole.take(np.argsort(np.concatenate([batch.places for batch in batches])))

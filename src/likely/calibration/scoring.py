@@ -79,29 +79,20 @@ def score_items(
         CapabilityError: No chat template, or word ends on a model without whole rows.
         NumericalError: NaN, more than all the probability, or one value for everything.
     """
-    policy = Policy(
-        level=level, word_end=word_end, chat=chat, wrapper=wrapper_name(chat, wrapper), bos=bos
-    )
     if not items:
         raise InputError("there is nothing to score: got no items")
-    batches = list(
-        iter_scored(
-            model, items, level=level, word_end=word_end, chat=chat, wrapper=wrapper, bos=bos,
-            settings=settings, cache=cache, meter=meter, batch=batch,
-        )
-    )  # fmt: skip
-    return in_order(batches, policy)
+    policy = Policy(level=level, word_end=word_end, chat=chat, wrapper=wrapper, bos=bos)
+    batches = iter_scored(
+        model, items, policy=policy, settings=settings, cache=cache, meter=meter, batch=batch
+    )
+    return in_order(list(batches))
 
 
 def iter_scored(
     model: LanguageModel,
     items: Sequence[Item],
     *,
-    level: Level = "paper",
-    word_end: WordEnd = "auto",
-    chat: Chat = "none",
-    wrapper: str | None = None,
-    bos: Bos = "auto",
+    policy: Policy | None = None,
     settings: Settings | None = None,
     cache: Store | None = None,
     meter: Meter | None = None,
@@ -112,6 +103,15 @@ def iter_scored(
     Memory does not grow with the number of items: those of one batch are held at a time, and the
     contexts of a window.
 
+    Args:
+        model: As in `score_items`.
+        items: As there.
+        policy: How items are put to the model.
+        settings: As there.
+        cache: As there.
+        meter: As there.
+        batch: As there.
+
     Raises:
         InputError: As `score_items`.
         CapabilityError: As `score_items`.
@@ -119,9 +119,8 @@ def iter_scored(
     """
     if batch < 1:
         raise InputError(f"a batch holds at least 1 item, got {batch!r}")
-    policy = Policy(
-        level=level, word_end=word_end, chat=chat, wrapper=wrapper_name(chat, wrapper), bos=bos
-    )
+    policy = policy or Policy()
+    policy = replace(policy, wrapper=wrapper_name(policy.chat, policy.wrapper))
     forecast = None if meter is None else Forecast(meter=meter, n_items=len(items))
     scorer = _Scorer(model=model, policy=policy, settings=settings, cache=cache, meter=forecast)
     for start in range(0, len(items), WINDOW):
@@ -129,7 +128,8 @@ def iter_scored(
         order = sorted(range(len(contexts)), key=contexts.__getitem__)
         for at in range(0, len(order), batch):
             part = [start + place for place in order[at : at + batch]]
-            yield scorer.score([items[place] for place in part], part)
+            scored = scorer.score([items[place] for place in part])
+            yield ScoredBatch(places=np.array(part, dtype=np.int64), scored=scored)
             if forecast is not None:
                 forecast.settle(len(part))
 
@@ -177,7 +177,7 @@ class _Scorer:
     meter: Meter | None
     is_bounded: bool = field(default=False, init=False)
 
-    def score(self, items: Sequence[Item], places: Sequence[int]) -> ScoredBatch:
+    def score(self, items: Sequence[Item]) -> Scored:
         """Return the results of these items.
 
         Raises:
@@ -185,7 +185,7 @@ class _Scorer:
             NumericalError: An item's numbers are none; the message begins with its id.
         """
         try:
-            return self._score(items, places)
+            return self._score(items)
         except (InputError, NumericalError) as error:
             kind = InputError if isinstance(error, InputError) else NumericalError
             raise kind(self._explain(items, error)) from error
@@ -195,17 +195,17 @@ class _Scorer:
         apart = replace(self, cache=None, meter=None)
         for item in items:
             try:
-                apart._score([item], [0])
+                apart._score([item])
             except (InputError, NumericalError) as own:
                 return f"item {item.id!r}: {own}"
         return f"items {items[0].id!r} to {items[-1].id!r} together: {error}"
 
-    def _score(self, items: Sequence[Item], places: Sequence[int]) -> ScoredBatch:
+    def _score(self, items: Sequence[Item]) -> Scored:
         plan, contexts = plan_items(self.model, items, self.policy)
         read, lists, cost = self._ask(plan)
         self._check_not_constant(read)
-        return ScoredBatch(
-            places=np.array(places, dtype=np.int64),
+        return Scored(
+            policy=self.policy,
             masses=_masses(read),
             log_other=np.array([answers.log_other for answers in read]),
             shares=np.array(
@@ -217,7 +217,7 @@ class _Scorer:
                 answers.flags | chat_flags(context)
                 for answers, context in zip(read, contexts, strict=True)
             ),
-            partial={places[i]: partial_row(read[i], top) for i, top in lists.items()},
+            partial={i: partial_row(read[i], top) for i, top in lists.items()},
             cost=cost,
         )
 

@@ -25,7 +25,7 @@ from likely.core.model import LanguageModel, Settings
 from likely.core.streams import generator
 from likely.core.text.encode import Bos, Pair
 from likely.core.text.segmentations import segmentations_of
-from likely.core.text.surfaces import Level, encode_surfaces, uncovered
+from likely.core.text.surfaces import Level, apart, encode_surfaces
 from likely.stats.bootstrap import cluster_bootstrap
 from likely.stats.ragged import law_of
 
@@ -229,15 +229,11 @@ def _plan(model: LanguageModel, pairs: Sequence[Pair], limit: int) -> _Plan:
     every = [ids for splits in found for ids in splits.sequences]
     return _Plan(
         context=pairs[0].context,
-        canonical=_apart(own),
-        every=_apart(every),
+        canonical=apart(own),
+        every=apart(every),
         is_complete=all(splits.is_complete for splits in found),
         flags=frozenset().union(*(pair.flags for pair in pairs)),
     )
-
-
-def _apart(sequences: Sequence[Ids]) -> tuple[Ids, ...]:
-    return tuple(sequences[i] for i in uncovered(sequences, lambda ids, token: True))
 
 
 def _gaps(

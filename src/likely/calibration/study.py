@@ -10,7 +10,7 @@ from likely.calibration.data_sets.family import Items, build
 from likely.calibration.data_sets.items import Item
 from likely.calibration.evaluation import ESTIMATED, estimate_lines, item_metrics, records
 from likely.calibration.frame import tidy_frame
-from likely.calibration.scored import Policy, Scored, ScoredBatch, in_order
+from likely.calibration.scored import Policy, Scored
 from likely.calibration.scoring import iter_scored
 from likely.calibration.tables import targets
 from likely.core.estimate import Cost, Estimate
@@ -67,12 +67,9 @@ class CalibrationStudy:
         if not isinstance(config, StudyConfig):
             raise InputError(f"the study 'calibration' takes a StudyConfig, got {config!r}")
         for group in _groups(items):
-            for batch in iter_scored(
-                model, group, level=config.level, word_end=config.word_end, chat=config.chat,
-                wrapper=config.wrapper, bos=config.bos,
-            ):  # fmt: skip
+            for batch in iter_scored(model, group, policy=config):
                 own = [group[place] for place in batch.places.tolist()]
-                yield from _records(model.info.name, own, _by_itself(batch, config))
+                yield from _records(model.info.name, own, batch.scored)
 
     def summarise(self, records: Iterable[Record]) -> Mapping[str, Estimate]:
         """Return what the records come to, with intervals over templates, options and numbers.
@@ -130,13 +127,6 @@ def _groups(items: Sequence[object]) -> Iterator[Sequence[Item]]:
             )
     if loose:
         yield loose
-
-
-def _by_itself(batch: ScoredBatch, policy: Policy) -> Scored:
-    """Return a batch as a whole of its own, in its own order."""
-    places = batch.places.tolist()
-    partial = {i: batch.partial[place] for i, place in enumerate(places) if place in batch.partial}
-    return in_order([replace(batch, places=np.arange(len(places)), partial=partial)], policy)
 
 
 def _records(model: str, items: Sequence[Item], scored: Scored) -> Iterator[Record]:

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 
 from likely.calibration.data_sets.items import Item
 from likely.errors import InputError
-from likely.stats.ragged import law_of, taken
+from likely.stats.ragged import has_nan, law_of, taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,6 +43,11 @@ class Targets:
     def item_of(self) -> Int[np.ndarray, "M"]:
         """The item of each option."""
         return law_of(self.offsets)
+
+    @property
+    def is_numeric(self) -> Bool[np.ndarray, "N"]:
+        """Whether all options of an item have a place on the line of numbers."""
+        return ~has_nan(self.values, self.offsets)
 
     def take(self, places: Int[np.ndarray, "K"]) -> "Targets":
         """Return those of some items, in the order of ``places``."""

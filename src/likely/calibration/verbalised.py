@@ -10,12 +10,13 @@ import numpy as np
 from jaxtyping import Float
 
 from likely.calibration.data_sets.items import Item
+from likely.calibration.metrics import shares
 from likely.calibration.probability_text import Unit, parse_probability
 from likely.calibration.tables import Masses
 from likely.core.estimate import Estimate
-from likely.core.logspace import logsumexp
 from likely.errors import InputError, ShapeError
 from likely.stats.bootstrap import cluster_bootstrap
+from likely.stats.ragged import log_sums
 
 _N_PERCENTAGES = 101
 
@@ -61,10 +62,9 @@ def stated_distribution(masses: Masses) -> Stated:
             "replies and read them with parse_probability"
         )
     log_mass = masses.log_mass.reshape(-1, _N_PERCENTAGES)
-    log_total = logsumexp(log_mass)
+    log_total = log_sums(masses.log_mass, masses.offsets)
     is_defined = np.isfinite(log_total)
-    safe_total = np.where(is_defined, log_total, 0.0)
-    probs = np.exp(log_mass - safe_total[:, None])
+    probs = shares(masses).reshape(-1, _N_PERCENTAGES)
     percentages = np.arange(_N_PERCENTAGES) / 100.0
     # Half the mass is met within rounding: 0.5 may be summed as 0.4999999999999999.
     reaches_half = np.cumsum(probs, axis=1) >= 0.5 - 1e-12

@@ -6,7 +6,7 @@ terms.
 """
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from likely.errors import InputError, NumericalError, ShapeError
 
@@ -44,6 +44,26 @@ def law_of(offsets: Int[np.ndarray, "N1"]) -> Int[np.ndarray, "M"]:
     array([0, 0, 1])
     """
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def place_in_law(offsets: Int[np.ndarray, "N1"]) -> Int[np.ndarray, "M"]:
+    """Return the place of each entry in its law, from 0.
+
+    >>> place_in_law(np.array([0, 2, 3]))
+    array([0, 1, 0])
+    """
+    return np.asarray(np.arange(int(offsets[-1])) - offsets[law_of(offsets)])
+
+
+def has_nan(
+    values: Float[np.ndarray, "M"], offsets: Int[np.ndarray, "N1"]
+) -> Bool[np.ndarray, "N"]:
+    """Return which laws have an entry that is NaN.
+
+    >>> has_nan(np.array([np.nan, 0.0, 1.0]), np.array([0, 2, 3]))
+    array([ True, False])
+    """
+    return np.asarray(np.logical_or.reduceat(np.isnan(values), offsets[:-1]))
 
 
 def taken(

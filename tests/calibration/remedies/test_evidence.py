@@ -6,17 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from known import answered, colors, everything, ideal_of, log_odds
 
-from likely.calibration.metrics import shares
+from likely.calibration.metrics import log_shares, shares
 from likely.calibration.remedies.evidence import (
     evidence_of,
     first_log_odds,
-    has_nan,
-    log_shares,
     normalised,
     two_option_law,
 )
 from likely.calibration.tables import Masses, exact_masses
 from likely.errors import InputError
+from likely.stats.ragged import has_nan
 
 
 @given(st.lists(st.integers(0, 239), min_size=1, max_size=30, unique=True))
@@ -43,6 +42,7 @@ def test_log_shares_are_those_of_the_metrics_and_nan_where_they_are_not_defined(
     masses = Masses(offsets=offsets, log_mass=log_mass, log_mass_low=low)
     found = log_shares(masses)
     np.testing.assert_allclose(np.exp(found), shares(masses))
+    np.testing.assert_allclose(found[:7], normalised(log_mass[:7], offsets[:4]))
     assert has_nan(found, offsets).tolist() == [False, True, False, True]
 
 

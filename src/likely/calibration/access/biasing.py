@@ -20,7 +20,7 @@ import numpy as np
 from likely.calibration.access.spellings import Ids, Spelled, lists_needed
 from likely.calibration.tables import Masses
 from likely.core.engine import Row, evaluate, list_likeliest
-from likely.core.logspace import logsumexp
+from likely.core.logspace import log_sum, log_union, logsumexp
 from likely.core.model import LanguageModel, Tokenizer, Tokens, TopTokens
 from likely.errors import CapabilityError, InputError
 
@@ -174,17 +174,15 @@ class _Solver:
         """Return the ends of each option's log-mass, and the number of calls."""
         steps: dict[Ids, Interval] = {}
         n_calls = 0
-        every = [ids for surfaces in item.options for ids in surfaces]
-        for head in lists_needed(item.options):
-            nexts = sorted({ids[len(head)] for ids in every if _goes_on(ids, head)})
+        for head, nexts in lists_needed(item.options).items():
             found, n = self._next_tokens((*item.context, *head), nexts)
             steps |= {(*head, token): ends for token, ends in found.items()}
             n_calls += n
         options = []
         for surfaces in item.options:
             ends = [_total([steps[ids[: n + 1]] for n in range(len(ids))]) for ids in surfaces]
-            low, high = (logsumexp(np.array(side)) for side in zip(*ends, strict=True))
-            options.append((float(low), min(0.0, float(high))))
+            lows, highs = zip(*ends, strict=True)
+            options.append((log_sum(lows), log_union(highs)))
         return options, n_calls
 
     def _next_tokens(self, prefix: Ids, tokens: Sequence[int]) -> tuple[dict[int, Interval], int]:
@@ -236,10 +234,6 @@ class _Solver:
 
     def _listed(self, top: TopTokens, token: int) -> Interval | None:
         return listed_interval(top, token, tokenizer=self.tokenizer, rounding=self.rounding)
-
-
-def _goes_on(ids: Ids, head: Ids) -> bool:
-    return len(ids) > len(head) and ids[: len(head)] == head
 
 
 def _total(steps: Iterable[Interval]) -> Interval:

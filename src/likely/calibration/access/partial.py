@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 from likely.calibration.access.polytope import (
     Feasible,
     entropy_interval,
+    entropy_of,
     feasible,
     largest_total_variation,
     least_total_variation,
@@ -25,7 +26,13 @@ from likely.calibration.tables import PartialRow, Targets
 from likely.errors import InputError
 
 _BITS = 1.0 / math.log(2.0)
-_ENDS = ("pm", "pi1", "wd01", "wd_line_norm", "entropy_gap")
+_BOUNDED = ("pm", "pi1", "wd01", "wd_line_norm", "entropy_gap")
+ENDS = tuple(f"{name}_{end}" for name in _BOUNDED for end in ("low", "high"))
+"""The ends of metrics that `partial_metrics` gives, as numbers."""
+
+KNOWN = ("is_outer", "is_resolved")
+"""What it says of how well they are known, as booleans."""
+
 
 Metrics: TypeAlias = dict[str, Float[np.ndarray, "N"] | Bool[np.ndarray, "N"]]
 
@@ -63,9 +70,7 @@ def partial_metrics(
     """
     if len(rows) != targets.n_items:
         raise InputError(f"{targets.n_items} items need as many partial rows, got {len(rows)}")
-    found: Metrics = {
-        f"{name}_{end}": np.full(len(rows), np.nan) for name in _ENDS for end in ("low", "high")
-    }
+    found: Metrics = {name: np.full(len(rows), np.nan) for name in ENDS}
     found["is_outer"] = np.zeros(len(rows), dtype=bool)
     for i, row in enumerate(rows):
         where = slice(int(targets.offsets[i]), int(targets.offsets[i + 1]))
@@ -107,7 +112,7 @@ def _intervals(
             intervals["wd_line_norm"] = nearest / reach, farthest / reach
             is_outer = is_outer or not is_tight
     low_nats, high_nats = entropy_interval(space)
-    own = float(-np.sum(ideal * np.log(ideal, where=ideal > 0, out=np.zeros_like(ideal))))
+    own = entropy_of(ideal)
     intervals["entropy_gap"] = (low_nats - own) * _BITS, (high_nats - own) * _BITS
     return intervals, is_outer
 

@@ -238,13 +238,14 @@ def entropy_interval(space: Feasible) -> tuple[float, float]:
     of a law that majorises all feasible ones.
     """
     if space.budget == 0.0:
-        exact = _entropy(space.low / space.known)
+        exact = entropy_of(space.low / space.known)
         return exact, exact
     low = _least_entropy(space)
     return low, max(low, _largest_entropy(space))
 
 
-def _entropy(law: Float[np.ndarray, "n"]) -> float:
+def entropy_of(law: Float[np.ndarray, "n"]) -> float:
+    """Return the entropy of one law, nats."""
     positive = law[law > 0]
     return float(0.0 - np.sum(positive * np.log(positive)))
 
@@ -258,7 +259,7 @@ def _least_entropy(space: Feasible) -> float:
     more = np.concatenate([[0.0], np.cumsum(np.sort(space.extra)[::-1])])
     more = np.minimum(more, space.budget)
     most = (known + more) / (space.known + more)  # what the k likeliest options have at most
-    return _entropy(np.diff(_concave_hull(most)))
+    return entropy_of(np.diff(_concave_hull(most)))
 
 
 def _concave_hull(heights: Float[np.ndarray, "k"]) -> Float[np.ndarray, "k"]:
@@ -293,7 +294,7 @@ def _largest_entropy(space: Feasible) -> float:
             break
         masses = np.clip(level, space.low, high)
         total = masses.sum()
-        is_short = total <= most and np.log(level / total) + _entropy(masses / total) < 0.0
+        is_short = total <= most and np.log(level / total) + entropy_of(masses / total) < 0.0
         left, right = (level, right) if is_short else (left, level)
     masses = np.clip(right, space.low, high)
     positive = high > 0

@@ -185,22 +185,22 @@ def estimate_calls(
             f"n_samples={n_samples!r}, max_tokens={max_tokens!r}, draws={draws!r}, "
             f"n_counted={n_counted!r}"
         )
-    places = np.unique(np.linspace(0, len(items) - 1, min(n_counted, len(items))).round())
+    chosen = _spell_some(model, items, n_counted, level)
     totals = np.zeros(3)
-    for place in places.astype(int).tolist():
+    for one in chosen:
         prompts, n_written = _requests(
-            spell(model, items[place], level=level), route, k=k,
-            n_requests=math.ceil(n_samples / draws), n_written=n_samples * max_tokens,
+            one, route, k=k, n_requests=math.ceil(n_samples / draws),
+            n_written=n_samples * max_tokens,
         )  # fmt: skip
         totals += [len(prompts), sum(prompts), n_written]
-    scale = len(items) / len(places)
+    scale = len(items) / len(chosen)
     n_calls, sent, written = (math.ceil(total * scale) for total in totals.tolist())
     return CallEstimate(
         route=route,
         n_calls=n_calls + (2 if route == "bias" else 0),
         prompt_tokens=sent,
         generated_tokens=written,
-        n_counted=len(places),
+        n_counted=len(chosen),
     )
 
 
@@ -208,16 +208,14 @@ def _requests(
     one: Spelled, route: RouteName, *, k: int, n_requests: int, n_written: int
 ) -> tuple[list[int], int]:
     """Return the length of each request of one item, and how many tokens they let be written."""
-    surfaces = [ids for own in one.options for ids in own]
     before = len(one.context)
     if route == "sampling":
         return [before] * n_requests, n_written
     if route == "exact":
-        lengths = [before + len(ids) for ids in surfaces]
+        lengths = [before + len(ids) for own in one.options for ids in own]
         return lengths, len(lengths)
     lengths = []
-    for head in lists_needed(one.options):
-        nexts = {i[len(head)] for i in surfaces if len(i) > len(head) and i[: len(head)] == head}
+    for head, nexts in lists_needed(one.options).items():
         n_biased = math.ceil(len(nexts) / (k - 1)) if route == "bias" else 0
         lengths += [before + len(head)] * (1 + n_biased)
     return lengths, len(lengths)
@@ -300,8 +298,7 @@ def repeat_spread(
             f"items and 2 or more repeats are needed, got {len(items)} items, n_items={n_items!r} "
             f"and n_repeats={n_repeats!r}"
         )
-    places = np.unique(np.linspace(0, len(items) - 1, min(n_items, len(items))).round())
-    chosen = [spell(model, items[place], level=level) for place in places.astype(int).tolist()]
+    chosen = _spell_some(model, items, n_items, level)
     started = datetime.now(UTC).isoformat(timespec="seconds")
     repeats = np.array([_log_masses(model, chosen, step=1 - 2 * (r % 2)) for r in range(n_repeats)])
     sizes = [len(one.options) for one in chosen]
@@ -323,6 +320,12 @@ def repeat_spread(
         backend=model.info.backend,
         at=started,
     )
+
+
+def _spell_some(model: LanguageModel, items: Sequence[Item], n: int, level: Level) -> list[Spelled]:
+    """Return ``n`` items as ids, evenly spaced; all, if there are fewer."""
+    places = np.unique(np.linspace(0, len(items) - 1, min(n, len(items))).round())
+    return [spell(model, items[place], level=level) for place in places.astype(int).tolist()]
 
 
 def _log_masses(

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,10 +16,11 @@ from jaxtyping import Float, Int
 from likely.calibration.data_sets.items import Item
 from likely.calibration.surface_kinds import option_surfaces
 from likely.calibration.tables import Masses, Targets, exact_masses
+from likely.core.answer_events import WordEnd
 from likely.core.estimate import Cost, Estimate
 from likely.core.generation import Sampler
 from likely.core.text.surfaces import Level, is_numeral
-from likely.core.text.word_ends import ends_word
+from likely.core.text.word_ends import Kind, ends_word
 from likely.errors import InputError
 from likely.stats.intervals import clopper_pearson
 from likely.stats.multinomial import (
@@ -32,8 +32,6 @@ from likely.stats.multinomial import (
     multinomial_fit,
     total_variation_band,
 )
-
-WordEnd = Literal["auto", "always", "never"]
 
 MAX_TOKENS = 8
 """Tokens of a sample by default: more than any one word of the items has in common tokenizers."""
@@ -134,7 +132,7 @@ def option_reader(
         for form, place in spelled:
             if text.startswith(form):
                 after = text[len(form) :].encode()
-                kind: Literal["word", "numeral"] = "numeral" if is_numeral(form) else "word"
+                kind: Kind = "numeral" if is_numeral(form) else "word"
                 if not must_end or not after or ends_word(after, kind):
                     return place
         return None

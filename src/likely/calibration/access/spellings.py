@@ -11,7 +11,7 @@ from likely.calibration.data_sets.items import Item
 from likely.calibration.surface_kinds import option_surfaces
 from likely.core.model import LanguageModel
 from likely.core.text.encode import Bos, Context
-from likely.core.text.surfaces import Level, encode_surface, uncovered
+from likely.core.text.surfaces import Level, apart, encode_surfaces
 from likely.errors import InputError
 
 Ids: TypeAlias = tuple[int, ...]
@@ -56,13 +56,10 @@ def spell(
     contexts: set[Ids] = set()
     options: list[tuple[Ids, ...]] = []
     for option in item.options:
-        pairs = [
-            encode_surface(model, before, text, bos=bos)
-            for text in option_surfaces(option, item.lead, level)
-        ]
+        pairs = encode_surfaces(model, before, option_surfaces(option, item.lead, level), bos=bos)
         contexts |= {pair.context for pair in pairs}
         ids = [pair.target for pair in pairs]
-        options.append(tuple(ids[i] for i in uncovered(ids, lambda ids, token: True)))
+        options.append(apart(ids))
     if len(contexts) != 1:
         raise InputError(f"the options of {item.id!r} do not all begin where its context ends")
     every = [ids for own in options for ids in own]
@@ -71,14 +68,20 @@ def spell(
     return Spelled(context=contexts.pop(), options=tuple(options))
 
 
-def lists_needed(options: Sequence[Sequence[Ids]]) -> tuple[Ids, ...]:
-    """Return the ids after a context at whose ends a list is wanted, the context's own first.
+def lists_needed(options: Sequence[Sequence[Ids]]) -> dict[Ids, tuple[int, ...]]:
+    """Return the ids after a context at whose ends a list is wanted, and which ids it should tell.
+
+    The context's own end comes first, longer ids after shorter ones.
 
     Args:
         options: For each option the ids of its surfaces.
 
     >>> lists_needed([[(1,), (2, 5)], [(3,)]])
-    ((), (2,))
+    {(): (1, 2, 3), (2,): (5,)}
     """
-    heads = {ids[:n] for surfaces in options for ids in surfaces for n in range(len(ids))}
-    return tuple(sorted(heads, key=lambda ids: (len(ids), ids)))
+    nexts: dict[Ids, set[int]] = {}
+    for ids in (ids for surfaces in options for ids in surfaces):
+        for n, token in enumerate(ids):
+            nexts.setdefault(ids[:n], set()).add(token)
+    heads = sorted(nexts, key=lambda ids: (len(ids), ids))
+    return {head: tuple(sorted(nexts[head])) for head in heads}

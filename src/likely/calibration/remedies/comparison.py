@@ -12,8 +12,8 @@ from jaxtyping import Float
 
 from likely.calibration.analyses.units import sampling_units
 from likely.calibration.data_sets.items import Item
-from likely.calibration.metrics import measure
-from likely.calibration.remedies.evidence import Evidence, has_nan, log_shares
+from likely.calibration.metrics import log_shares, measure
+from likely.calibration.remedies.evidence import Evidence
 from likely.calibration.remedies.extras import gather_evidence
 from likely.calibration.remedies.folds import FOLDS, FoldFit, Repaired, cross_validate
 from likely.calibration.remedies.remedy import REMEDIES, Remedy
@@ -26,6 +26,7 @@ from likely.core.jsonio import dumps
 from likely.core.model import LanguageModel, Settings
 from likely.errors import InputError
 from likely.stats.pigeonhole import pigeonhole_bootstrap_many
+from likely.stats.ragged import has_nan
 
 UNITS: dict[str, Unit] = {
     "wd01": "prob",

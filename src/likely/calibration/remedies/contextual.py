@@ -6,7 +6,8 @@ Sources: arXiv 2102.09690. Unit: nats.
 import numpy as np
 from jaxtyping import Float
 
-from likely.calibration.remedies.evidence import Evidence, Extra, log_shares, normalised
+from likely.calibration.metrics import log_shares
+from likely.calibration.remedies.evidence import Evidence, Extra, normalised
 from likely.calibration.remedies.remedy import Remedy, Repair
 from likely.errors import InputError
 

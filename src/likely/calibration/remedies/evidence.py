@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from likely.calibration.data_sets.items import Item
+from likely.calibration.metrics import log_shares
 from likely.calibration.remedies.twins import twin_options
 from likely.calibration.tables import Masses, Targets, targets
 from likely.core.estimate import Cost
 from likely.errors import InputError
-from likely.stats.ragged import law_of, log_sums, taken
+from likely.stats.ragged import has_nan, law_of, log_sums, taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -121,16 +122,6 @@ def evidence_of(items: Sequence[Item], masses: Masses) -> Evidence:
     return Evidence(targets=goal, masses=masses, units=units, twin=twin_options(items))
 
 
-def log_shares(masses: Masses) -> Float[np.ndarray, "M"]:
-    """Return the log of each option's share of its item's mass.
-
-    Returns:
-        Shape ``(M,)``, nats; NaN where masses are bounds or no option has any.
-    """
-    known = np.where(masses.is_exact[law_of(masses.offsets)], masses.log_mass, np.nan)
-    return normalised(known, masses.offsets)
-
-
 def normalised(
     log_weights: Float[np.ndarray, "M"], offsets: Int[np.ndarray, "N1"]
 ) -> Float[np.ndarray, "M"]:
@@ -153,13 +144,6 @@ def normalised(
     is_known &= ~np.isneginf(log_total)
     shared = np.where(is_known, log_total, 0.0)[of]
     return np.where(is_known[of], weights - shared, np.nan)
-
-
-def has_nan(
-    values: Float[np.ndarray, "M"], offsets: Int[np.ndarray, "N1"]
-) -> Bool[np.ndarray, "N"]:
-    """Return which items have an option whose value is NaN."""
-    return np.asarray(np.logical_or.reduceat(np.isnan(values), offsets[:-1]))
 
 
 def first_log_odds(evidence: Evidence) -> Float[np.ndarray, "N"]:

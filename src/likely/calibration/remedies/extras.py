@@ -11,17 +11,17 @@ import numpy as np
 
 from likely.calibration.data_sets.items import Item
 from likely.calibration.data_sets.wording import NUMBER
+from likely.calibration.metrics import log_shares
 from likely.calibration.remedies.evidence import (
     Evidence,
     Extra,
     evidence_of,
-    log_shares,
     normalised,
 )
 from likely.calibration.remedies.remedy import Need
 from likely.calibration.remedies.tempering import tempered_masses
-from likely.calibration.scored import Policy, Scored
-from likely.calibration.scoring import score_items
+from likely.calibration.scored import Policy, Scored, in_order
+from likely.calibration.scoring import iter_scored
 from likely.core.engine import Meter, Store
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel, Settings
@@ -136,11 +136,11 @@ class _Asking:
         lengths = [len(item.options) for item in items]
         if not distinct:
             return Extra(log_mass=np.full(sum(lengths), np.nan), n_contexts=0, cost=Cost())
-        scored = score_items(
-            self.model, distinct, level=self.policy.level, word_end=self.policy.word_end,
-            chat=self.policy.chat, wrapper=self.policy.wrapper, bos=self.policy.bos,
-            settings=self.settings, cache=self.cache, meter=self.meter,
+        batches = iter_scored(
+            self.model, distinct, policy=self.policy, settings=self.settings, cache=self.cache,
+            meter=self.meter,
         )  # fmt: skip
+        scored = in_order(list(batches))
         masses = scored.masses
         known = np.where(np.isnan(log_shares(masses)), np.nan, masses.log_mass)
         rows = np.split(known, masses.offsets[1:-1])

@@ -8,9 +8,11 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.optimize import brentq
 
-from likely.calibration.remedies.evidence import Evidence, has_nan, log_shares, normalised
+from likely.calibration.metrics import log_shares
+from likely.calibration.remedies.evidence import Evidence, normalised
 from likely.calibration.remedies.remedy import Remedy, Repair, no_repair
 from likely.calibration.tables import Targets
+from likely.stats.ragged import has_nan
 
 RANGE = (1.0 / 64.0, 64.0)
 """The temperatures that are searched."""

@@ -7,7 +7,8 @@ what the model says if a coin decides which option is named first; it is a mass 
 import numpy as np
 from jaxtyping import Float
 
-from likely.calibration.remedies.evidence import Evidence, log_shares, normalised
+from likely.calibration.metrics import log_shares
+from likely.calibration.remedies.evidence import Evidence, normalised
 from likely.calibration.remedies.remedy import Remedy, Repair
 
 _LOG_2 = float(np.log(2.0))

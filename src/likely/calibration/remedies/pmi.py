@@ -6,8 +6,9 @@ Sources: arXiv 2104.08315, the domain-conditional form.
 import numpy as np
 from jaxtyping import Float
 
+from likely.calibration.metrics import log_shares
 from likely.calibration.remedies.contextual import divided
-from likely.calibration.remedies.evidence import Evidence, Extra, log_shares, normalised
+from likely.calibration.remedies.evidence import Evidence, Extra, normalised
 from likely.calibration.remedies.remedy import Remedy, Repair
 from likely.errors import InputError
 

@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 from likely.calibration.metrics import measure
-from likely.calibration.remedies.evidence import Evidence, Tempered, log_shares
+from likely.calibration.remedies.evidence import Evidence, Tempered, normalised
 from likely.calibration.remedies.remedy import Remedy, Repair, no_repair
 from likely.calibration.tables import exact_masses
 from likely.errors import InputError
@@ -84,7 +84,7 @@ def _tempered(evidence: Evidence) -> Tempered:
 def _divergence(evidence: Evidence, at: int) -> Float[np.ndarray, "N"]:
     """Return the divergence of each item at one temperature; NaN without shares."""
     targets = evidence.targets
-    log_pi = log_shares(exact_masses(targets.offsets, _tempered(evidence).log_mass[at]))
+    log_pi = normalised(_tempered(evidence).log_mass[at], targets.offsets)
     with np.errstate(divide="ignore"):
         log_ideal = np.log(targets.ideal)
     is_known = ~np.isnan(log_pi)
@@ -96,9 +96,8 @@ def _at(evidence: Evidence, temperature: float) -> Float[np.ndarray, "M"]:
     tempered = _tempered(evidence)
     at = int(np.flatnonzero(tempered.temperatures == temperature)[0])
     log_mass = tempered.log_mass[at]
-    return np.where(np.isnan(log_shares(exact_masses(evidence.targets.offsets, log_mass))),
-        np.nan, log_mass,
-    )  # fmt: skip
+    is_silent = np.isnan(normalised(log_mass, evidence.targets.offsets))
+    return np.where(is_silent, np.nan, log_mass)
 
 
 def _mean(values: Float[np.ndarray, "N"], used: Bool[np.ndarray, "N"]) -> float:

@@ -114,6 +114,15 @@ def encode_surfaces(
     )
 
 
+def apart(sequences: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """Return those sequences of ids that no other one begins; of equal ones the first.
+
+    >>> apart([(1, 2), (1,), (1,), (3,)])
+    ((1,), (3,))
+    """
+    return tuple(sequences[i] for i in uncovered(sequences, lambda ids, token: True))
+
+
 def uncovered(
     sequences: Sequence[tuple[int, ...]], ends_word: Callable[[tuple[int, ...], int], bool]
 ) -> tuple[int, ...]:
