@@ -10,16 +10,12 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from likely.calibration.data_sets.number_words import in_words
 from likely.errors import InputError
 
 Unit = Literal["none", "percent"]
 
-_ONES = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
-    "nineteen",
-)  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ONES = tuple(map(in_words, range(20)))
 _PARTS = {
     "half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
     "eighth": 8, "ninth": 9, "tenth": 10, "twentieth": 20, "hundredth": 100,
@@ -31,10 +27,7 @@ _NAMED = {
 
 
 def _number_words() -> dict[str, int]:
-    words = {word: n for n, word in enumerate(_ONES)}
-    for n, ten in enumerate(_TENS, 2):
-        words[ten] = 10 * n
-        words |= {f"{ten} {one}": 10 * n + i for i, one in enumerate(_ONES[1:10], 1)}
+    words = {in_words(n).replace("-", " "): n for n in range(100)}
     for name, n in (("hundred", 100), ("thousand", 1000), ("million", 10**6)):
         words |= {f"{article} {name}": n for article in ("a", "one")}
     return words

@@ -148,9 +148,6 @@ def plan_items(
     for item in items:
         context, lead = prompt(model, item, chat=policy.chat, wrapper=policy.wrapper)
         forms = {o.label: option_surfaces(o, lead, policy.level) for o in item.options}
-        if len(forms) < len(item.options):
-            labels = [option.label for option in item.options]
-            raise InputError(f"the options have distinct labels, got {labels}")
         contexts.append(context)
         declared.append(forms)
     plan = plan_answers(model, contexts, declared, word_end=policy.word_end, bos=policy.bos)

@@ -7,13 +7,12 @@ import errno
 import io
 import json
 import os
-import shutil
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
+from likely.core.files import is_replaceable, part_of, write_whole
 from likely.core.jsonio import dumps, encode, number
 from likely.errors import InputError, StoreError
 
@@ -68,8 +67,8 @@ def check_writable(path: Path, *, suffixes: Sequence[str] | None = None) -> None
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        if _is_replaceable(target):
-            probe = _part(target)
+        if is_replaceable(target):
+            probe = part_of(target)
             probe.touch(exist_ok=False)
             probe.unlink()
     except OSError as error:
@@ -171,23 +170,8 @@ def _write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
     Raises:
         StoreError: As `write_bytes`.
     """
-    target = Path(os.path.realpath(path))  # a link keeps pointing where it pointed
-    part = _part(target)
     try:
-        if not _is_replaceable(target):
-            with target.open("wb") as file:
-                file.writelines(chunks)
-            return
-        try:
-            with part.open("xb") as file:
-                file.writelines(chunks)
-                file.flush()
-                os.fsync(file.fileno())
-            if target.exists():
-                shutil.copymode(target, part)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(path, chunks)
     except OSError as error:
         raise store_error(path, "write", error) from error
 
@@ -216,14 +200,6 @@ def _named(columns: Columns) -> str:
     names = list(columns)
     more = len(names) - _NAMED
     return f"the columns {names[:_NAMED]}" + (f" and {more} more" if more > 0 else "")
-
-
-def _is_replaceable(target: Path) -> bool:
-    return target.is_file() or not target.exists()
-
-
-def _part(target: Path) -> Path:
-    return target.with_name(f".{target.name[:80]}.{uuid.uuid4().hex[:12]}.part")
 
 
 def _parquet_bytes(rows: Iterator[dict[str, object]], columns: Columns) -> bytes:

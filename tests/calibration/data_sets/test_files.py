@@ -1,5 +1,7 @@
 import hashlib
 import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -67,6 +69,30 @@ def test_a_write_that_fails_leaves_the_old_file_whole(tmp_path):
         write_items(path, broken())
     assert read_items(path) == ITEMS
     assert [entry.name for entry in tmp_path.iterdir()] == ["items.jsonl"]
+
+
+def test_a_link_keeps_pointing_and_its_file_is_new(tmp_path):
+    (tmp_path / "real.jsonl").write_text("old")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
+    write_items(tmp_path / "link.jsonl", ITEMS)
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert read_items(tmp_path / "real.jsonl") == ITEMS
+
+
+def test_a_file_of_the_users_own_that_ends_in_part_is_let_be(tmp_path):
+    (tmp_path / "items.jsonl.part").write_text("mine")
+    write_items(tmp_path / "items.jsonl", ITEMS)
+    assert (tmp_path / "items.jsonl.part").read_text() == "mine"
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        read = pool.submit(path.read_bytes)
+        told = write_items(path, ITEMS)
+        assert hashlib.sha256(read.result()).hexdigest() == told
+    assert path.is_fifo()
 
 
 def test_files_that_cannot_be_had_are_errors_of_the_store(tmp_path):

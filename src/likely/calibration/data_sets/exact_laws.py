@@ -56,6 +56,21 @@ def dice_total(n_dice: int, n_sides: int) -> tuple[Fraction, ...]:
     return tuple(Fraction(count, n_sides**n_dice) for count in ways)
 
 
+def proportional(weights: Sequence[int | Fraction]) -> tuple[Fraction, ...]:
+    """Return the law that is proportional to weights.
+
+    Raises:
+        InputError: They sum to 0.
+
+    >>> proportional((2, 1))
+    (Fraction(2, 3), Fraction(1, 3))
+    """
+    total = sum(weights)
+    if not total:
+        raise InputError(f"weights with a sum above 0 are needed, got {weights!r}")
+    return tuple(Fraction(weight, total) for weight in weights)
+
+
 def posterior(prior: Sequence[Fraction], likelihood: Sequence[Fraction]) -> tuple[Fraction, ...]:
     """Return the law of the hypotheses after the evidence, by Bayes' rule.
 
@@ -72,7 +87,6 @@ def posterior(prior: Sequence[Fraction], likelihood: Sequence[Fraction]) -> tupl
     if len(prior) != len(likelihood):
         raise InputError(f"one likelihood a hypothesis is needed, got {prior!r}, {likelihood!r}")
     joint = [p * evidence for p, evidence in zip(prior, likelihood, strict=True)]
-    total = sum(joint)
-    if not total:
+    if not any(joint):
         raise InputError(f"this evidence has probability 0: {prior!r}, {likelihood!r}")
-    return tuple(p / total for p in joint)
+    return proportional(joint)

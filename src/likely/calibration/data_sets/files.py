@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from likely.calibration.data_sets.items import Item
+from likely.core.files import write_whole
 from likely.errors import InputError, StoreError
 
 
@@ -26,27 +26,24 @@ def write_items(path: str | Path, items: Iterable[Item]) -> str:
     """Write items to a file, whole or not at all, and return its sha256.
 
     Args:
-        path: Replaced if it exists.
+        path: Replaced if it exists; a device or a pipe is written to directly.
         items: Taken one at a time.
 
     Raises:
         StoreError: The file cannot be written.
     """
-    target = Path(path)
-    part = target.with_name(target.name + ".part")
     digest = hashlib.sha256()
+
+    def lines() -> Iterator[bytes]:
+        for item in items:
+            line = _line(item)
+            digest.update(line)
+            yield line
+
     try:
-        with part.open("wb") as file:
-            for item in items:
-                line = _line(item)
-                digest.update(line)
-                file.write(line)
-        part.replace(target)
+        write_whole(Path(path), lines())
     except OSError as error:
-        raise StoreError(f"cannot write items to {str(target)!r}: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
+        raise StoreError(f"cannot write items to {str(path)!r}: {error.strerror}") from error
     return digest.hexdigest()
 
 

@@ -5,12 +5,12 @@ Numbers of an ideal law are fractions; they become floats in the metrics alone. 
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from likely.core.jsonio import encode
 from likely.errors import InputError
@@ -96,6 +96,9 @@ class Item:
                 f"an item has at least 2 options and a probability for each, got "
                 f"{[option.label for option in self.options]!r} and {self.ideal!r}"
             )
+        labels = [option.label for option in self.options]
+        if len(set(labels)) < len(labels):
+            raise InputError(f"the options have distinct labels, got {labels}")
         if not _is_law(self.ideal):
             raise InputError(f"an ideal law sums to exactly 1, got {self.ideal!r} in {self.id!r}")
         if not self.context or self.context != self.context.rstrip():
@@ -153,7 +156,7 @@ class Item:
         """
         try:
             return _read(line)
-        except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
+        except (ValueError, KeyError, TypeError, ArithmeticError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"this is no record of an item: {line[:80]!r} ({error!r})") from error
@@ -212,7 +215,7 @@ def make_item(
     order: Order = "none"
     if has_twin:
         order = "forward" if labels == sorted(labels) else "reversed"
-    pair = ":".join(str(x) for x in sorted(values)) if number_pair_id is None else number_pair_id
+    pair = pair_id(values) if number_pair_id is None else number_pair_id
     meta = dict(meta or {})
     key = [
         family, version, template_id, lang, scale, notation, labels, [str(p) for p in ideal],
@@ -243,6 +246,21 @@ def make_item(
     )
 
 
+def named_options(names: Iterable[str]) -> tuple[Option, ...]:
+    """Return an option for each name, whose only word is the name itself."""
+    return tuple(Option(label=name, words=(name,)) for name in names)
+
+
+def integer_options(integers: Iterable[int]) -> tuple[Option, ...]:
+    """Return an option for each integer, written in digits, with its value."""
+    return tuple(Option(label=str(x), words=(str(x),), value=Fraction(x)) for x in integers)
+
+
+def pair_id(numbers: Iterable[int | Fraction]) -> str:
+    """Return numbers in ascending order, joined by colons: what names a set of them."""
+    return ":".join(str(x) for x in sorted(map(Fraction, numbers)))
+
+
 def _higher(ideal: Sequence[Fraction]) -> Higher:
     if len(ideal) != 2:
         return "none"
@@ -266,7 +284,7 @@ def _template_hash(template: str) -> str:
 
 _TEXTS = (
     "id", "family", "template_id", "template_hash", "lang", "scale", "notation", "context", "lead",
-    "number_pair_id", "option_pair_id", "order", "higher",
+    "number_pair_id", "option_pair_id", "order", "higher", "weight",
 )  # fmt: skip
 
 
@@ -304,6 +322,15 @@ def _check(record: Mapping[str, object]) -> None:
     for name in ("options", "ideal", "numbers"):
         if not isinstance(record[name], list):
             raise InputError(f"the field {name!r} of an item is a list, got {record[name]!r}")
+    for name in ("ideal", "numbers"):
+        if not all(isinstance(x, str) for x in cast(list[object], record[name])):
+            raise InputError(f"the {name} of an item are fractions as text, got {record[name]!r}")
+    if not isinstance(record["version"], int) or isinstance(record["version"], bool):
+        raise InputError(f"the version of an item is an integer, got {record['version']!r}")
+    if not isinstance(record["blank"], str | None):
+        raise InputError(f"the blank of an item is text or null, got {record['blank']!r}")
+    if not isinstance(record["meta"], dict):
+        raise InputError(f"the meta data of an item are an object, got {record['meta']!r}")
     for name, known in (("order", get_args(Order)), ("higher", get_args(Higher))):
         if record[name] not in known:
             raise InputError(f"the {name} of an item is one of {known}, got {record[name]!r}")

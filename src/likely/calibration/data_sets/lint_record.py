@@ -4,7 +4,7 @@ Unit: tokens.
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from likely.core.text.surfaces import Level
@@ -163,27 +163,7 @@ class Lint:
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return {
-            "model": self.model,
-            "level": self.level,
-            "n_items": self.n_items,
-            "words": [
-                {"word": x.word, "lead": x.lead, "tokens": x.tokens, "pieces": x.pieces}
-                for x in self.words
-            ],
-            "sets": [
-                {
-                    "family": x.family, "options": x.options, "n_tokens": x.n_tokens,
-                    "is_single_token": x.is_single_token, "shares_first": x.shares_first,
-                    "n_items": x.n_items,
-                }
-                for x in self.sets
-            ],
-            "findings": [
-                {"kind": x.kind, "is_error": x.is_error, "family": x.family, "cases": x.cases}
-                for x in self.findings
-            ],
-        }  # fmt: skip
+        return asdict(self)
 
     def summary(self) -> str:
         """Return a line on the words, one on the sets of options, and one a finding."""

@@ -8,11 +8,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from likely.errors import InputError
 
 _SLOT = re.compile(r"\{(\w+)(?:\|([^|{}]*)\|([^|{}]*))?\}")
+
+_Value = TypeVar("_Value")
 
 NUMBER = "{n}"
 """What stands for a number in a blank."""
@@ -69,6 +71,16 @@ def fill(
             text.append(str(numbers[name]))
             blank.append(NUMBER)
     return Wording(text="".join(text), blank="".join(blank))
+
+
+def for_slots(template: str, values: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Return those of the values that a template has a slot for, in their order.
+
+    >>> for_slots("{a} and {n|bead|beads}", {"n": 1, "m": 2})
+    {'n': 1}
+    """
+    _, slots = _parse(template)
+    return {name: value for name, value in values.items() if name in slots}
 
 
 class _Part(NamedTuple):

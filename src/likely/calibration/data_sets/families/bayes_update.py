@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.exact_laws import posterior
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options
 from likely.calibration.data_sets.wording import fill
 from likely.errors import InputError
 
@@ -198,7 +198,7 @@ def _render_test(spec: _Test) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=(Option(label=a, words=(a,)), Option(label=b, words=(b,))),
+        options=named_options((a, b)),
         ideal=ideal,
         numbers=(n1, n2, x1, x2),
         notation="percent",
@@ -230,7 +230,7 @@ def _render_urn(spec: _Urn) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=(Option(label=a, words=(a,)), Option(label=b, words=(b,))),
+        options=named_options((a, b)),
         ideal=posterior(
             (Fraction(1, 2), Fraction(1, 2)),
             [urn_likelihood(x, spec.draws, is_put_back=spec.is_put_back) for x in spec.reds],

@@ -5,14 +5,14 @@ largest stands in each position, and belongs to each name, equally often. Unit: 
 """
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from itertools import product
 from typing import NamedTuple, cast
 
+from likely.calibration.data_sets.exact_laws import proportional
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options
 from likely.calibration.data_sets.number_pairs import SCALES
-from likely.calibration.data_sets.wording import fill
+from likely.calibration.data_sets.wording import fill, for_slots
 from likely.core.streams import generator
 
 KINDS = {
@@ -116,17 +116,9 @@ def _render(spec: object) -> Item:
     template_id, thing, scale, names, counts = cast(_Spec, spec)
     template = TEMPLATES[template_id].replace("{mix}", _mix(template_id, thing, len(names)))
     words = {f"c{i}": name for i, name in enumerate(names, start=1)}
-    words |= {
-        slot: word
-        for slot, word in (
-            ("thing", thing),
-            ("things", PLURALS[thing]),
-            ("what", ASPECTS[thing]),
-        )
-        if f"{{{slot}}}" in template
-    }
+    nouns = {"thing": thing, "things": PLURALS[thing], "what": ASPECTS[thing]}
+    words |= for_slots(template, nouns)
     wording = fill(template, words, {f"n{i}": n for i, n in enumerate(counts, start=1)})
-    total = sum(counts)
     return make_item(
         family="categorical_k",
         version=1,
@@ -134,8 +126,8 @@ def _render(spec: object) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=tuple(Option(label=name, words=(name,)) for name in names),
-        ideal=tuple(Fraction(n, total) for n in counts),
+        options=named_options(names),
+        ideal=proportional(counts),
         numbers=counts,
         scale=scale,
         has_twin=False,

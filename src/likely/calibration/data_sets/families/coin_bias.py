@@ -9,9 +9,9 @@ from itertools import product
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options, pair_id
 from likely.calibration.data_sets.notations import PERCENTS
-from likely.calibration.data_sets.wording import fill
+from likely.calibration.data_sets.wording import fill, for_slots
 
 SIDES = (("heads", "tails"), ("crown", "number"), ("obverse", "reverse"))
 """Names of the two sides."""
@@ -73,10 +73,9 @@ def _render(spec: object) -> Item:
     template_id, (a, b), percent = cast(_Spec, spec)
     template = TEMPLATES[template_id]
     numbers = {"n1": percent, "n2": 100 - percent}
-    stated = {name: n for name, n in numbers.items() if f"{{{name}}}" in template}
+    stated = for_slots(template, numbers)
     wording = fill(template, {"a": a, "b": b}, stated)
     p = Fraction(percent, 100)
-    low, high = sorted(numbers.values())
     return make_item(
         family="coin_bias",
         version=1,
@@ -84,10 +83,10 @@ def _render(spec: object) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=(Option(label=a, words=(a,)), Option(label=b, words=(b,))),
+        options=named_options((a, b)),
         ideal=(p, 1 - p),
         numbers=tuple(stated.values()),
-        number_pair_id=f"{low}:{high}",
+        number_pair_id=pair_id(numbers.values()),
         notation="percent",
         meta={"percent": percent},
     )

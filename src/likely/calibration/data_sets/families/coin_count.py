@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.exact_laws import binomial
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, integer_options, make_item
 from likely.calibration.data_sets.notations import PERCENTS
 from likely.calibration.data_sets.wording import fill
 
@@ -73,9 +73,7 @@ def _render(spec: object) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=tuple(
-            Option(label=str(k), words=(str(k),), value=Fraction(k)) for k in range(n_flips + 1)
-        ),
+        options=integer_options(range(n_flips + 1)),
         ideal=binomial(n_flips, Fraction(percent, 100)),
         numbers=tuple(numbers.values()),
         number_pair_id=f"{n_flips}:{percent}",

@@ -5,12 +5,12 @@ Numeric Contexts", in our own wordings. Unit: none.
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import product
 from typing import NamedTuple, cast
 
+from likely.calibration.data_sets.exact_laws import proportional
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options
 from likely.calibration.data_sets.number_pairs import DESIGNS, SCALES, NumberPair, crossed_numbers
 from likely.calibration.data_sets.wording import fill
 
@@ -83,8 +83,8 @@ def _render(spec: object) -> Item:
         template=TEMPLATES[template_id],
         context=wording.text,
         blank=wording.blank,
-        options=(Option(label=c1, words=(c1,)), Option(label=c2, words=(c2,))),
-        ideal=(Fraction(n1, n1 + n2), Fraction(n2, n1 + n2)),
+        options=named_options((c1, c2)),
+        ideal=proportional((n1, n2)),
         numbers=(n1, n2),
         scale=scale,
         weight=numbers.weight,

@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.exact_laws import dice_total
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options
 from likely.calibration.data_sets.wording import fill
 from likely.errors import InputError
 
@@ -191,7 +191,7 @@ def _render(spec: object) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=(Option(label=a, words=(a,)), Option(label=b, words=(b,))),
+        options=named_options((a, b)),
         ideal=(p, 1 - p),
         number_pair_id=roll if threshold is None else f"{roll}:{_fold(n_dice, n_sides, threshold)}",
         notation="digits",

@@ -5,15 +5,14 @@ that no item has more than 59 options. Unit: none.
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import product
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.exact_laws import dice_total
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, integer_options, make_item
 from likely.calibration.data_sets.number_words import in_words
-from likely.calibration.data_sets.wording import fill
+from likely.calibration.data_sets.wording import fill, for_slots
 
 LARGEST_TOTAL = 60
 
@@ -67,9 +66,7 @@ def _plan(preset: Preset, seed: int, design: str) -> Sequence[object]:
 def _render(spec: object) -> Item:
     template_id, (n_dice, n_sides), notation = cast(_Spec, spec)
     template = TEMPLATES[template_id]
-    numbers: dict[str, int] = {"d": n_dice, "s": n_sides}
-    if "{lo}" in template:
-        numbers["lo"] = 1
+    numbers = for_slots(template, {"d": n_dice, "s": n_sides, "lo": 1})
     written: dict[str, int | str] = {
         name: in_words(n) if notation == "words" else n for name, n in numbers.items()
     }
@@ -81,10 +78,7 @@ def _render(spec: object) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=tuple(
-            Option(label=str(total), words=(str(total),), value=Fraction(total))
-            for total in range(n_dice, n_dice * n_sides + 1)
-        ),
+        options=integer_options(range(n_dice, n_dice * n_sides + 1)),
         ideal=dice_total(n_dice, n_sides),
         numbers=(n_dice, n_sides),
         number_pair_id=f"{n_dice}d{n_sides}",

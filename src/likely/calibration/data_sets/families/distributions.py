@@ -15,7 +15,7 @@ from itertools import product
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, integer_options, make_item
 from likely.calibration.data_sets.wording import fill
 from likely.core.streams import generator
 
@@ -97,7 +97,7 @@ def _render(spec: object) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=[Option(label=str(x), words=(str(x),), value=Fraction(x)) for x in integers],
+        options=integer_options(integers),
         ideal=[Fraction(1, width)] * width,
         numbers=tuple(numbers.values()),
         number_pair_id=f"{low}:{end}",

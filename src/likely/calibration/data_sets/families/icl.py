@@ -8,14 +8,14 @@ joined by `link`: ``first_grouped`` (all of the colour mentioned first, then the
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import groupby, permutations, product
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.colour_words import COLOUR_PAIRS
+from likely.calibration.data_sets.exact_laws import proportional
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
-from likely.calibration.data_sets.wording import fill
+from likely.calibration.data_sets.items import Item, make_item, named_options
+from likely.calibration.data_sets.wording import fill, for_slots
 from likely.core.streams import generator
 
 TEMPLATES = {
@@ -116,23 +116,22 @@ def _render(spec: object) -> Item:
         "all": _joined(colours, "and"),
         "draws": ", ".join(colours[i] for i in draws),
     }
-    words = {name: text for name, text in slots.items() if f"{{{name}}}" in template}
     total = sum(counts)
     return make_item(
         family="icl",
         version=1,
         template_id=template_id,
         template=template,
-        context=fill(template, words).text,
-        options=tuple(Option(label=c, words=(c,)) for c in colours),
-        ideal=tuple(Fraction(n + 1, total + len(counts)) for n in counts),
+        context=fill(template, for_slots(template, slots)).text,
+        options=named_options(colours),
+        ideal=proportional([n + 1 for n in counts]),
         numbers=counts,
         notation="draws",
         has_twin=len(colours) == 2,
         meta={
             "n_draws": total,
             "draws": " ".join(colours[i] for i in draws),
-            "plug_in": " ".join(str(Fraction(n, total)) for n in counts),
+            "plug_in": " ".join(map(str, proportional(counts))),
             "link": f"{template_id}/{'/'.join(colours)}/{':'.join(map(str, counts))}",
             "variant": arrangement,
         },

@@ -9,7 +9,7 @@ from itertools import product
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options, pair_id
 from likely.calibration.data_sets.wording import fill
 
 SIDES = (("heads", "tails"), ("crown", "number"))
@@ -99,7 +99,6 @@ def _render(spec: object) -> Item:
     wording = fill(template, {"a": a, "b": b, "past": shown}, numbers)
     p = Fraction(percent, 100)
     kind = _kind(past)
-    low, high = sorted((percent, 100 - percent))
     return make_item(
         family="independence",
         version=1,
@@ -107,10 +106,10 @@ def _render(spec: object) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank if numbers else None,
-        options=(Option(label=a, words=(a,)), Option(label=b, words=(b,))),
+        options=named_options((a, b)),
         ideal=(p, 1 - p),
         numbers=tuple(numbers.values()),
-        number_pair_id=f"{low}:{high}",
+        number_pair_id=pair_id((percent, 100 - percent)),
         notation="percent",
         meta={
             "percent": percent,

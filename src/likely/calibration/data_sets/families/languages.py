@@ -9,15 +9,15 @@ no spaces: an answer follows at once. Unit: none.
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import product
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.colour_words import COLOUR_PAIRS, COLOUR_WORDS, ColourWord
+from likely.calibration.data_sets.exact_laws import proportional
 from likely.calibration.data_sets.family import Family, Preset
 from likely.calibration.data_sets.items import Item, Option, make_item
 from likely.calibration.data_sets.number_pairs import NumberPair, number_pairs
-from likely.calibration.data_sets.wording import NUMBER, fill
+from likely.calibration.data_sets.wording import NUMBER, fill, for_slots
 
 TEMPLATES = {
     "en1": (
@@ -162,9 +162,7 @@ def _plan(preset: Preset, seed: int, design: str) -> Sequence[object]:
 def _fill(template: str, spec: _Spec, colours: Sequence[ColourWord]) -> tuple[str, str]:
     """Return the text, and the blank: colours in the plural and no numbers."""
     numbers = (spec.numbers.first, spec.numbers.second)
-    agreeing: dict[str, int | str] = {
-        f"n{i}": n for i, n in enumerate(numbers, 1) if f"{{n{i}|" in template
-    }
+    agreeing = for_slots(template, {f"n{i}": n for i, n in enumerate(numbers, 1)})
     words: dict[str, str] = {}
     blanks: dict[str, str] = {}
     for i, (n, colour) in enumerate(zip(numbers, colours, strict=True), 1):
@@ -197,7 +195,7 @@ def _render(spec: object) -> Item:
             Option(label=colour.name, words=colour.words(is_predicate=is_predicate))
             for colour in colours
         ),
-        ideal=tuple(Fraction(n, sum(numbers)) for n in numbers),
+        ideal=proportional(numbers),
         numbers=numbers,
         lang=spec.lang,
         scale=spec.scale,

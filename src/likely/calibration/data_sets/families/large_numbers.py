@@ -5,11 +5,11 @@ a point in German. ``link`` joins an item to the same one without separators. Un
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import product
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.colour_words import COLOUR_PAIRS, COLOUR_WORDS
+from likely.calibration.data_sets.exact_laws import proportional
 from likely.calibration.data_sets.family import Family, Preset
 from likely.calibration.data_sets.items import Item, Option, make_item
 from likely.calibration.data_sets.wording import fill
@@ -155,7 +155,7 @@ def _render(spec: object) -> Item:
             Option(label=colour.name, words=colour.words(is_predicate=is_predicate))
             for colour in colours
         ),
-        ideal=tuple(Fraction(n, sum(numbers)) for n in numbers),
+        ideal=proportional(numbers),
         numbers=numbers,
         lang=lang,
         scale=f"1e{decade}-1e{decade + 1}",

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import comb, exp, factorial
+from math import exp, factorial
 from typing import NamedTuple, cast
 
+from likely.calibration.data_sets.exact_laws import binomial, proportional
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, integer_options, make_item
 from likely.calibration.data_sets.wording import fill
 
 TEMPLATES = {
@@ -69,8 +70,7 @@ def law_of(law: Law) -> tuple[int, tuple[Fraction, ...], float]:
         start = int(a)
         weights = [Fraction(1)] * (int(b) - start + 1)
     elif law.kind == "binomial":
-        n = int(a)
-        weights = [comb(n, k) * b**k * (1 - b) ** (n - k) for k in range(n + 1)]
+        weights = list(binomial(int(a), b))
     elif law.kind == "poisson":
         weights = [a**k / factorial(k) for k in range(MAX_OPTIONS)]
         covered = float(sum(weights)) * exp(-float(a))
@@ -78,8 +78,7 @@ def law_of(law: Law) -> tuple[int, tuple[Fraction, ...], float]:
         start = 1 if law.kind == "trials" else 0
         weights = [(1 - a) ** k for k in range(MAX_OPTIONS)]
         covered = float(1 - (1 - a) ** MAX_OPTIONS)
-    total = sum(weights)
-    return start, tuple(weight / total for weight in weights), covered
+    return start, proportional(weights), covered
 
 
 def _steps(low: int, high: int, unit: int) -> list[Fraction]:
@@ -130,7 +129,7 @@ def _render(spec: object) -> Item:
         template=TEMPLATES[template_id],
         context=wording.text,
         blank=wording.blank,
-        options=tuple(Option(label=str(k), words=(str(k),), value=Fraction(k)) for k in values),
+        options=integer_options(values),
         ideal=ideal,
         numbers=law.parameters,
         number_pair_id=":".join((law.kind, *map(str, law.parameters))),

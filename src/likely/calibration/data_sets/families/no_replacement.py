@@ -6,12 +6,12 @@ What is left may be a tie, and it may turn round which of the two is the likelie
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import product
 from typing import NamedTuple, cast
 
+from likely.calibration.data_sets.exact_laws import proportional
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options
 from likely.calibration.data_sets.wording import fill
 
 COLOURS = (("blue", "red"), ("green", "white"))
@@ -81,8 +81,8 @@ def _render(spec: object) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=(Option(label=a, words=(a,)), Option(label=b, words=(b,))),
-        ideal=(Fraction(left1, left1 + left2), Fraction(left2, left1 + left2)),
+        options=named_options((a, b)),
+        ideal=proportional((left1, left2)),
         numbers=counts,
         meta={
             "draws": "".join("12"[i] for i in draws),

@@ -5,14 +5,14 @@ The base is a pair of coprime numbers; it names the number pair, and `link` join
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import combinations, product
 from math import gcd
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.colour_words import COLOUR_PAIRS
+from likely.calibration.data_sets.exact_laws import proportional
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options, pair_id
 from likely.calibration.data_sets.wording import fill
 from likely.core.streams import generator
 
@@ -78,10 +78,10 @@ def _render(spec: object) -> Item:
         template=TEMPLATES[template_id],
         context=wording.text,
         blank=wording.blank,
-        options=(Option(label=c1, words=(c1,)), Option(label=c2, words=(c2,))),
-        ideal=(Fraction(a, a + b), Fraction(b, a + b)),
+        options=named_options((c1, c2)),
+        ideal=proportional((n1, n2)),
         numbers=(n1, n2),
-        number_pair_id=f"{min(a, b)}:{max(a, b)}",
+        number_pair_id=pair_id((a, b)),
         meta={"k": factor, "link": f"{template_id}/{c1}/{c2}/{a}:{b}", "variant": f"x{factor}"},
     )
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.family import Family, Preset
 from likely.calibration.data_sets.items import Item, Option, make_item
-from likely.calibration.data_sets.wording import fill
+from likely.calibration.data_sets.wording import fill, for_slots
 from likely.core.streams import generator
 
 TEMPLATES = {
@@ -102,9 +102,7 @@ def _render(spec: object) -> Item:
     is_listed = arrangement != "unlisted"
     shown = f" ({', '.join(words)})" if is_listed else ""
     template, (name, thing, _) = TEMPLATES[template_id], CLASSES[kind]
-    slots = {"kind": name, "list": shown}
-    if "{thing}" in template:
-        slots["thing"] = thing
+    slots = for_slots(template, {"kind": name, "list": shown, "thing": thing})
     return make_item(
         family="uniform_words",
         version=1,

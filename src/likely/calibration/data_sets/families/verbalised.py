@@ -13,8 +13,9 @@ from itertools import product
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.colour_words import COLOUR_PAIRS
+from likely.calibration.data_sets.exact_laws import proportional
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, integer_options, make_item, named_options
 from likely.calibration.data_sets.wording import fill
 from likely.core.streams import generator
 
@@ -67,7 +68,7 @@ TEMPLATES = {
 TOTALS = (4, 5, 10, 20, 25, 50, 100)
 """Sums of counts for which every probability is a whole number of percent."""
 
-PERCENTAGES = tuple(Option(label=str(k), words=(str(k),), value=Fraction(k)) for k in range(101))
+PERCENTAGES = integer_options(range(101))
 """The options of a stated item."""
 
 
@@ -104,14 +105,14 @@ def _plan(preset: Preset, seed: int, design: str) -> Sequence[object]:
 def _render(spec: object) -> Item:
     scene, pair, numbers, asked = cast(_Spec, spec)
     c1, c2 = pair
-    shares = tuple(Fraction(n, sum(numbers)) for n in numbers)
+    shares = proportional(numbers)
     words = {"c1": c1, "c2": c2}
     meta: dict[str, str | int] = {
         "link": f"{scene}/{c1}/{c2}/{numbers[0]}:{numbers[1]}",
         "variant": "revealed" if asked is None else "stated",
     }
     if asked is None:
-        template_id, options, ideal = f"R{scene}", tuple(_colour(c) for c in pair), shares
+        template_id, options, ideal = f"R{scene}", named_options(pair), shares
     else:
         template_id, options = f"V{scene}", PERCENTAGES
         words["c"] = pair[asked]
@@ -132,10 +133,6 @@ def _render(spec: object) -> Item:
         has_twin=asked is None,
         meta=meta,
     )
-
-
-def _colour(name: str) -> Option:
-    return Option(label=name, words=(name,))
 
 
 VERBALISED = Family(

@@ -10,7 +10,7 @@ from itertools import product
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options, pair_id
 from likely.calibration.data_sets.notations import PERCENTS, WRITERS
 from likely.calibration.data_sets.wording import fill
 
@@ -78,10 +78,10 @@ def _render(spec: object) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=(Option(label=a, words=(a,)), Option(label=b, words=(b,))),
+        options=named_options((a, b)),
         ideal=(p, 1 - p) if is_first else (1 - p, p),
         numbers=(p,),
-        number_pair_id=":".join(str(x) for x in sorted((p, 1 - p))),
+        number_pair_id=pair_id((p, 1 - p)),
         notation=notation,
         meta={"percent": percent, "stated": "first" if is_first else "second"},
     )

@@ -8,13 +8,13 @@ Numeric Contexts", with scenes and wordings of our own. Unit: none.
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple, cast
 
+from likely.calibration.data_sets.exact_laws import proportional
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options
 from likely.calibration.data_sets.number_pairs import DESIGNS, SCALES, NumberPair, crossed_numbers
 from likely.calibration.data_sets.wording import fill
 
@@ -168,8 +168,8 @@ def _render(spec: object) -> Item:
         template=template,
         context=wording.text,
         blank=wording.blank,
-        options=[Option(label=noun, words=(noun,)) for noun in pair],
-        ideal=(Fraction(n1, n1 + n2), Fraction(n2, n1 + n2)),
+        options=named_options(pair),
+        ideal=proportional((n1, n2)),
         numbers=(n1, n2),
         scale=scale,
         notation=NOTATIONS.get(template_id, "counts"),

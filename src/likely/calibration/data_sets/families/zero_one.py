@@ -6,13 +6,13 @@ absent colour is written three ways (``notation``): ``counts`` says "0 blue bead
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import product
 from typing import NamedTuple, cast
 
 from likely.calibration.data_sets.colour_words import COLOUR_PAIRS
+from likely.calibration.data_sets.exact_laws import proportional
 from likely.calibration.data_sets.family import Family, Preset
-from likely.calibration.data_sets.items import Item, Option, make_item
+from likely.calibration.data_sets.items import Item, make_item, named_options
 from likely.calibration.data_sets.number_pairs import SCALES
 from likely.calibration.data_sets.wording import fill
 from likely.core.streams import generator
@@ -116,8 +116,8 @@ def _render(spec: object) -> Item:
         template=template,
         context=text,
         blank=blank,
-        options=tuple(Option(label=c, words=(c,)) for c in pair),
-        ideal=tuple(Fraction(n, sum(numbers)) for n in numbers),
+        options=named_options(pair),
+        ideal=proportional(numbers),
         numbers=numbers,
         scale=scale,
         notation=notation,
