@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jaxtyping import TypeCheckError
 from scipy.stats import binom, pearsonr, spearmanr
 
 from likely.core.streams import generator
@@ -77,3 +78,5 @@ def test_what_cannot_be_correlated_is_refused():
         cluster_correlation(x, x, [0, 0, 0, 0])
     with pytest.raises(InputError, match="100 resamples"):
         cluster_correlation(x, x, [0, 1, 2, 3], n_resamples=5)
+    with pytest.raises((InputError, TypeCheckError), match="kind"):
+        cluster_correlation(x, x, [0, 1, 2, 3], kind="kendall")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jaxtyping import TypeCheckError
 from scipy.stats import binom
 from scipy.stats import t as student
 
@@ -212,6 +213,8 @@ def test_what_cannot_be_resampled_is_refused():
         pigeonhole_bootstrap(values, rows, level=1.0)
     with pytest.raises(InputError, match="100 resamples"):
         pigeonhole_bootstrap(values, rows, n_resamples=10)
+    with pytest.raises((InputError, TypeCheckError), match="interval"):
+        pigeonhole_bootstrap(values, rows, interval="bca")
     with pytest.raises(ShapeError, match="one unit a metric"):
         pigeonhole_bootstrap_many(values[:, None], rows, units=("bits", "nats"))
     sparse = np.full(50, np.nan)

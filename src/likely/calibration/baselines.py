@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from likely.calibration.metrics import METRICS, measure
+from likely.calibration.metrics import METRICS, measure, measure_known
 from likely.calibration.tables import Targets, exact_masses
 from likely.core.streams import generator
 from likely.errors import InputError, UnknownNameError
-from likely.stats.ragged import has_nan, law_of, log_sums, place_in_law
+from likely.stats.ragged import law_of, log_sums, place_in_law
 
 Law = Callable[[Targets], Float[np.ndarray, "M"]]
 
@@ -173,12 +173,9 @@ def measure_baseline(
         InputError: Fewer than 1 draw.
     """
     if name not in RANDOM:
-        law = baseline_law(name, targets)
-        is_silent = has_nan(law, targets.offsets)
         with np.errstate(divide="ignore"):
-            log_mass = np.log(np.where(is_silent[targets.item_of], targets.ideal, law))
-        found = measure(targets, exact_masses(targets.offsets, log_mass))
-        return {name: np.where(is_silent, np.nan, values) for name, values in found.items()}
+            log_mass = np.log(baseline_law(name, targets))
+        return measure_known(targets, log_mass)
     if n_draws < 1:
         raise InputError(f"at least 1 draw is needed, got {n_draws!r}")
     distinct, which = _distinct(targets)

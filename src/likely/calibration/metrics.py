@@ -10,7 +10,7 @@ import math
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from likely.calibration.tables import Masses, Targets
+from likely.calibration.tables import Masses, Targets, exact_masses
 from likely.errors import InputError, NumericalError
 from likely.stats.divergences import (
     entropy,
@@ -20,7 +20,7 @@ from likely.stats.divergences import (
     total_variation,
 )
 from likely.stats.proper_scores import excess_brier, excess_rps
-from likely.stats.ragged import check_offsets, law_of, log_sums, place_in_law, sums
+from likely.stats.ragged import check_offsets, has_nan, law_of, log_sums, place_in_law, sums
 from likely.stats.wasserstein import wasserstein_line
 
 MASS_GATE = 0.75
@@ -122,6 +122,23 @@ def measure(
     found |= _of_masses(targets, masses, log_pm, found, gate, base)
     hidden = {name: np.where(exact, found[name], np.nan) for name in _OF_MASSES}
     return {name: (found | hidden)[name] for name in METRICS}
+
+
+def measure_known(
+    targets: Targets, log_mass: Float[np.ndarray, "M"]
+) -> dict[str, Float[np.ndarray, "N"]]:
+    """Return `measure` of exact masses; every metric is NaN for an item with a mass of NaN.
+
+    Args:
+        targets: Ideal laws.
+        log_mass: Shape ``(M,)``, nats; NaN where there is nothing to measure.
+    """
+    is_silent = has_nan(log_mass, targets.offsets)
+    with np.errstate(divide="ignore"):
+        log_ideal = np.log(targets.ideal)
+    kept = np.where(is_silent[targets.item_of], log_ideal, log_mass)
+    found = measure(targets, exact_masses(targets.offsets, kept))
+    return {name: np.where(is_silent, np.nan, values) for name, values in found.items()}
 
 
 def shares(masses: Masses) -> Float[np.ndarray, "M"]:

@@ -21,6 +21,7 @@ from likely.calibration.analyses.units import CLIP, clipped_log_odds
 from likely.core.estimate import Estimate, Unit
 from likely.errors import InputError, ShapeError
 from likely.stats.cluster_regression import fit_cluster_ols
+from likely.stats.few_clusters import few_note
 
 Method = Literal["least-squares", "huber"]
 
@@ -104,7 +105,8 @@ def calibration_regression(
 
     Returns:
         Intervals from the sandwich covariance of clusters and Student's t with one degree of
-        freedom less than there are clusters, which few clusters make too narrow all the same.
+        freedom less than there are clusters, which few clusters make too narrow all the same:
+        with fewer than 20 of them the diagnostics hold a ``note``.
 
     Raises:
         ShapeError: Arrays of different lengths.
@@ -216,7 +218,11 @@ def _line(
             level=level,
             unit=unit,
             method=f"calibration-line-{method}",
-            diagnostics={"n_clusters": n_clusters, "n_items": len(clusters)},
+            diagnostics={
+                "n_clusters": n_clusters,
+                "n_items": len(clusters),
+                **few_note(n_clusters),
+            },
         )
 
     return Line(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from likely.core.estimate import Estimate, Unit
 from likely.core.streams import generator
-from likely.errors import InputError, ShapeError
+from likely.errors import InputError, ShapeError, UnknownNameError
 
 Statistic = Callable[[Float[np.ndarray, "S N"]], Float[np.ndarray, " S"]]
 Interval = Literal["expanded", "percentile", "bca"]
@@ -71,7 +71,9 @@ def cluster_bootstrap(
     """
     names, members = np.unique(np.asarray(clusters), return_inverse=True)
     sums = _check(values, members, denominators, len(names))
-    _check_options(n_resamples, level)
+    check_resampling(n_resamples, level)
+    if interval not in get_args(Interval):
+        raise UnknownNameError.among("interval", interval, get_args(Interval))
     rng = generator(seed, "stats", "cluster-bootstrap")
     draws = rng.multinomial(len(names), np.full(len(names), 1.0 / len(names)), size=n_resamples)
     without = np.ones((len(names), len(names))) - np.eye(len(names))
@@ -89,7 +91,7 @@ def cluster_bootstrap(
     tail = (1.0 - level) / 2.0
     tails = (tail, 1.0 - tail)
     if interval == "expanded":
-        tails = _expanded(tails, len(names))
+        tails = expanded_tails(tails, len(names))
     elif interval == "bca":
         tails = _bca(tails, value, replicates, evaluate(without))
     low, high = np.quantile(replicates, tails)
@@ -130,7 +132,12 @@ def _check(
     return np.stack([np.bincount(members, values, n_clusters) for values in (values, below)])
 
 
-def _check_options(n_resamples: int, level: float) -> None:
+def check_resampling(n_resamples: int, level: float) -> None:
+    """Raise unless there are at least 100 resamples and the level lies in (0, 1).
+
+    Raises:
+        InputError: One is out of range.
+    """
     if n_resamples < 100:
         raise InputError(f"at least 100 resamples are needed, got {n_resamples!r}")
     if not 0.0 < level < 1.0:
@@ -148,7 +155,8 @@ def _by_items(
     return np.concatenate(parts)
 
 
-def _expanded(tails: tuple[float, float], n_clusters: int) -> tuple[float, float]:
+def expanded_tails(tails: tuple[float, float], n_clusters: int) -> tuple[float, float]:
+    """Return tails moved out so that an interval of few clusters is as wide as Student's."""
     # A bootstrap law of a mean is too narrow by sqrt((G - 1) / G), and normal where it ought to
     # have Student's tails.
     widen = math.sqrt(n_clusters / (n_clusters - 1))

@@ -1,13 +1,13 @@
 """Spearman's and Pearson's correlations over items, and their spread over clusters. Unit: none."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from likely.core.estimate import Estimate
 from likely.core.streams import generator
-from likely.errors import InputError, ShapeError
+from likely.errors import InputError, ShapeError, UnknownNameError
 from likely.stats.crossings import Codes
 
 _CELLS = 2**22
@@ -73,6 +73,8 @@ def cluster_correlation(
             f"at least 100 resamples and a level in (0, 1) are needed, got {n_resamples!r}, "
             f"{level!r}"
         )
+    if kind not in get_args(Kind):
+        raise UnknownNameError.among("kind of correlation", kind, get_args(Kind))
     names, members = np.unique(np.asarray(clusters), return_inverse=True)
     n = len(names)
     if n < 2:

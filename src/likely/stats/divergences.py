@@ -9,8 +9,8 @@ import math
 import numpy as np
 from jaxtyping import Float, Int
 
-from likely.errors import InputError, ShapeError
-from likely.stats.ragged import check_laws, check_offsets, sums
+from likely.errors import InputError
+from likely.stats.ragged import check_laws, check_offsets, check_pair, sums
 
 _LOG_2 = math.log(2.0)
 
@@ -148,7 +148,9 @@ def entropy(
     >>> float(entropy(np.log([0.25, 0.75]), base=2).round(6)[0])
     0.811278
     """
-    p, _, offsets = _pair(log_p, log_p, offsets)
+    p = np.exp(log_p)
+    offsets = check_offsets(offsets, len(p))
+    check_laws(p, offsets, what="p")
     return 0.0 - sums(p * np.where(p > 0.0, log_p, 0.0), offsets) / _unit(base)
 
 
@@ -158,16 +160,8 @@ def _pair(
     offsets: Int[np.ndarray, "N1"] | None,
 ) -> tuple[Float[np.ndarray, "M"], Float[np.ndarray, "M"], Int[np.ndarray, "N2"]]:
     """Return both laws as probabilities, checked."""
-    if len(log_p) != len(log_q):
-        raise ShapeError(f"both laws have the same outcomes, got {len(log_p)} and {len(log_q)}")
-    offsets = check_offsets(offsets, len(log_p))
-    p = np.exp(log_p)
-    check_laws(p, offsets, what="p")
-    if log_q is log_p:
-        return p, p, offsets
-    q = np.exp(log_q)
-    check_laws(q, offsets, what="q")
-    return p, q, offsets
+    p, q = np.exp(log_p), np.exp(log_q)
+    return p, q, check_pair(p, q, offsets)
 
 
 def _relative(

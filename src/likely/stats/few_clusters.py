@@ -7,6 +7,7 @@ they are of unlike sizes or spreads. Unit: that of the values.
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -39,6 +40,17 @@ _STEPS = 40
 
 _TIES = 1e-10
 """Relative difference up to which two statistics are equal: what rounding leaves of a tie."""
+
+
+def few_note(n_clusters: int) -> dict[str, str]:
+    """Return the ``note`` that goes with an interval over few clusters; nothing for many.
+
+    >>> few_note(5)
+    {'note': '5 clusters, fewer than 20: read the interval loosely'}
+    """
+    if n_clusters >= FEW:
+        return {}
+    return {"note": f"{n_clusters} clusters, fewer than {FEW}: read the interval loosely"}
 
 
 def cluster_t(
@@ -127,10 +139,7 @@ def wild_cluster_bootstrap(
     more: dict[str, float | int | str] = {
         "weights": kind, "n_patterns": len(patterns), "seed": seed,
     }  # fmt: skip
-    return Estimate(
-        value=found.value, low=low, high=high, level=level, unit=unit, method=found.method,
-        diagnostics={**found.diagnostics, **more},
-    )  # fmt: skip
+    return replace(found, diagnostics={**found.diagnostics, **more})
 
 
 class _Sums:
@@ -211,9 +220,8 @@ class _Sums:
             "n_items": self.n_items,
             "n_undefined": self.n_undefined,
             "df": self.n - 1,
+            **few_note(self.n),
         }
-        if self.n < FEW:
-            diagnostics["note"] = f"{self.n} clusters, fewer than {FEW}: read the interval loosely"
         return Estimate(
             value=self.value, low=low, high=high, level=level, unit=unit, method=method,
             diagnostics=diagnostics,

@@ -20,6 +20,7 @@ from scipy.stats import beta, binom
 
 from likely.core.streams import generator
 from likely.errors import InputError
+from likely.stats.intervals import clopper_pearson
 
 Method = Literal["auto", "exact", "monte_carlo"]
 Statistic = Callable[[Int[np.ndarray, "S k"]], Float[np.ndarray, "S"]]
@@ -127,10 +128,7 @@ def distance_interval(
     n = _n_draws(counts, ideal)
     _check_level(level)
     if len(counts) == 2:
-        tail = 0.5 * (1.0 - level)
-        hits, misses = int(counts[0]), int(counts[1])
-        low = 0.0 if hits == 0 else float(beta.ppf(tail, hits, misses + 1))
-        high = 1.0 if misses == 0 else float(beta.isf(tail, hits + 1, misses))
+        low, high = clopper_pearson(int(counts[0]), n, level=level)
         p = float(ideal[0])
         return max(low - p, p - high, 0.0), max(abs(low - p), abs(high - p))
     plug_in = float(0.5 * np.abs(counts / n - ideal).sum())

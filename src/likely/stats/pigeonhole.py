@@ -19,15 +19,15 @@ matter it counts up to 3 times. A bootstrap over items covers in 5 to 40 %.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.stats import norm
 from scipy.stats import t as student
 
 from likely.core.estimate import Estimate, Unit
-from likely.errors import InputError, ShapeError
+from likely.errors import InputError, ShapeError, UnknownNameError
+from likely.stats.bootstrap import check_resampling, expanded_tails
 from likely.stats.crossings import Codes, Crossing, crossing, resampled_sums
 
 CrossedInterval = Literal["student", "expanded", "percentile"]
@@ -124,7 +124,7 @@ def pigeonhole_bootstrap_many(
         InputError: As there.
         ShapeError: As there.
     """
-    _check_options(n_resamples, level)
+    check_resampling(n_resamples, level)
     n_items, n_metrics = values.shape
     units = ("none",) * n_metrics if units is None else units
     crossed = crossing(factors)
@@ -141,11 +141,8 @@ def pigeonhole_bootstrap_many(
         d = n_metrics + int(which[k])
         defined = int(np.isfinite(values[:, k]).sum())
         spread = _ratio_spread(sums[:, k], sums[:, d], crossed)
-        if spread is None:
-            settled.append(None)
-            continue
         ok = drawn[:, d] > 0.0
-        if 2 * int(ok.sum()) < n_resamples:
+        if spread is None or 2 * int(ok.sum()) < n_resamples:
             settled.append(None)
             continue
         replicates = drawn[ok, k] / drawn[ok, d]
@@ -193,7 +190,7 @@ def pigeonhole_correlation(
         InputError: As there, or one side does not vary.
         ShapeError: Lengths differ.
     """
-    _check_options(n_resamples, level)
+    check_resampling(n_resamples, level)
     crossed = crossing(factors)
     both = np.stack([x + 0.0 * y, y + 0.0 * x], axis=1)
     above, below = _check_values(both, None, len(crossed.members))
@@ -235,13 +232,6 @@ def _fisher(sums: Float[np.ndarray, "S 6"]) -> Float[np.ndarray, " S2"]:
         r = (xy - mx * my) / np.sqrt((xx - mx * mx) * (yy - my * my))
     r = r[np.isfinite(r)]
     return np.asarray(np.arctanh(r[np.abs(r) < 1.0]))
-
-
-def _check_options(n_resamples: int, level: float) -> None:
-    if n_resamples < 100:
-        raise InputError(f"at least 100 resamples are needed, got {n_resamples!r}")
-    if not 0.0 < level < 1.0:
-        raise InputError(f"the level lies in (0, 1), got {level!r}")
 
 
 def _check_values(
@@ -367,6 +357,8 @@ class Spread:
     def _ends(
         self, replicates: Float[np.ndarray, " S"], interval: CrossedInterval, level: float
     ) -> tuple[float, float]:
+        if interval not in get_args(CrossedInterval):
+            raise UnknownNameError.among("interval", interval, get_args(CrossedInterval))
         tail = (1.0 - level) / 2.0
         if interval == "student":
             error = self.widen * float(np.std(replicates))
@@ -375,8 +367,7 @@ class Spread:
         tails = (tail, 1.0 - tail)
         if interval == "expanded":
             n = min(n for n in self.n_levels.values() if n > 1)
-            out = math.sqrt(n / (n - 1)) * float(student.isf(tail, n - 1))
-            tails = (float(norm.sf(out)), float(norm.cdf(out)))
+            tails = expanded_tails(tails, n)
         low, high = np.quantile(replicates, tails)
         return float(low), float(high)
 

@@ -9,9 +9,8 @@ import math
 import numpy as np
 from jaxtyping import Float, Int
 
-from likely.errors import ShapeError
 from likely.stats.divergences import entropy, kl_divergence
-from likely.stats.ragged import check_laws, check_offsets, partial_sums, sums
+from likely.stats.ragged import check_offsets, check_pair, partial_sums, sums
 
 
 def expected_log_score(
@@ -89,7 +88,7 @@ def excess_brier(
     >>> excess_brier(np.array([0.5, 0.5]), np.array([1.0, 0.0]))
     array([0.5])
     """
-    offsets = _check(p, q, offsets)
+    offsets = check_pair(p, q, offsets)
     return sums((q - p) ** 2, offsets)
 
 
@@ -115,18 +114,7 @@ def excess_rps(
     >>> excess_rps(np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5]))
     array([0.5])
     """
-    offsets = _check(p, q, offsets)
+    offsets = check_pair(p, q, offsets)
     gaps = partial_sums(q - p, offsets)
     gaps[offsets[1:] - 1] = 0.0  # both distribution functions end at 1
     return sums(gaps**2, offsets)
-
-
-def _check(
-    p: Float[np.ndarray, "M"], q: Float[np.ndarray, "K"], offsets: Int[np.ndarray, "N1"] | None
-) -> Int[np.ndarray, "N2"]:
-    if len(p) != len(q):
-        raise ShapeError(f"both laws have the same outcomes, got {len(p)} and {len(q)}")
-    offsets = check_offsets(offsets, len(p))
-    check_laws(p, offsets, what="p")
-    check_laws(q, offsets, what="q")
-    return offsets

@@ -157,3 +157,20 @@ def check_laws(probs: Float[np.ndarray, "M"], offsets: Int[np.ndarray, "N1"], *,
             f"{what}: law {bad} must sum to 1, got {float(totals[bad])!r}; renormalise it, and "
             "report the mass that it lacked"
         )
+
+
+def check_pair(
+    p: Float[np.ndarray, "M"], q: Float[np.ndarray, "K"], offsets: Int[np.ndarray, "N1"] | None
+) -> Int[np.ndarray, "N2"]:
+    """Return where two laws over the same outcomes are parted, once both are checked.
+
+    Raises:
+        InputError: As `check_laws`.
+        ShapeError: Arrays of different lengths, or as `check_offsets`.
+    """
+    if len(p) != len(q):
+        raise ShapeError(f"both laws have the same outcomes, got {len(p)} and {len(q)}")
+    offsets = check_offsets(offsets, len(p))
+    check_laws(p, offsets, what="p")
+    check_laws(q, offsets, what="q")
+    return offsets

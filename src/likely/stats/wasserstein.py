@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from likely.errors import InputError, ShapeError
-from likely.stats.ragged import check_laws, check_offsets, law_of, partial_sums, sums
+from likely.stats.ragged import check_pair, law_of, partial_sums, sums
 
 
 def wasserstein_line(
@@ -74,7 +74,7 @@ def wasserstein_discrete(
     """
     if not 0.0 < distance < np.inf:
         raise InputError(f"a distance is positive and finite, got {distance!r}")
-    offsets = _check(np.zeros(len(p)), p, q, offsets)
+    offsets = check_pair(p, q, offsets)
     return distance * 0.5 * sums(np.abs(p - q), offsets)
 
 
@@ -92,7 +92,4 @@ def _check(
     if not np.isfinite(values).all():
         bad = float(values[~np.isfinite(values)][0])
         raise InputError(f"values are places on the line, got {bad!r}")
-    offsets = check_offsets(offsets, len(p))
-    check_laws(p, offsets, what="p")
-    check_laws(q, offsets, what="q")
-    return offsets
+    return check_pair(p, q, offsets)

@@ -137,6 +137,9 @@ def test_too_few_items_for_an_interval_are_said_to_be():
     found = compare_remedies(evidence, names=["pmi"], n_resamples=200)["pmi"]
     assert (found.n_items, found.n_undefined) == (1, 239)
     assert found.changes == {}
+    assert found.status == "1 items are too few, or share too much, for an interval"
+    with pytest.raises(InputError, match="at least 100 resamples"):
+        compare_remedies(evidence, names=["pmi"], n_resamples=10)
 
 
 def test_the_report_reads_as_a_table_as_json_and_as_text(report):

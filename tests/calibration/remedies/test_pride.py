@@ -58,3 +58,5 @@ def test_certain_shares_tell_no_prior_of_places():
     assert found["first:colors/C2"] == pytest.approx(sigmoid(PULL["C2"]), abs=1e-12)
     everywhere = answered(items, np.ones(len(items)))
     assert "both orders" in fit_pride(everywhere, RNG).status
+    of_names = answered(items, (ideal_of(items) > 0.5).astype(float))
+    assert "both orders" in fit_pride(of_names, RNG).status

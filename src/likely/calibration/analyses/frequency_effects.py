@@ -21,7 +21,6 @@ from scipy.stats import rankdata
 
 from likely.calibration.analyses.frequencies import Kind, NumberCounts, frequency_gaps
 from likely.calibration.analyses.units import (
-    CLIP,
     check_frame,
     clipped_log_odds,
     codes,
@@ -182,8 +181,7 @@ class _Side:
     @property
     def curve(self) -> Float[np.ndarray, "N B"]:
         """A constant, a natural spline in the log-odds of the likelier option, and covariates."""
-        spline = natural_spline(clipped_log_odds(self.p_high, clip=CLIP)[0], df=SPLINE_DF)
-        return np.column_stack([np.ones(len(self.gap)), spline, self.covariates])
+        return _curve(self.p_high, self.covariates)
 
 
 def frequency_effect(
@@ -247,13 +245,11 @@ def frequency_effect(
             pairs=pairs,
             covariates=more.loc[used.index].to_numpy(dtype=float),
         )
-        policies = policy_distances(
-            side.p_high, share=float(np.mean(np.where(p1 > 0.5, pi1, 1.0 - pi1)))
-        ) | {"itself": blind_distances(used)}
+        share = float(np.mean(np.where(p1 > 0.5, pi1, 1.0 - pi1)))
+        policies = policy_distances(side.p_high, share=share) | {"itself": blind_distances(used)}
         by_scale[str(scale)] = _effect(
-            side, policies, float(np.mean(np.where(p1 > 0.5, pi1, 1.0 - pi1))),
-            int((here & ~ok).sum()),
-            n_bins=n_bins, n_resamples=n_resamples, n_permutations=n_permutations, level=level,
+            side, policies, share, int((here & ~ok).sum()), n_bins=n_bins,
+            n_resamples=n_resamples, n_permutations=n_permutations, level=level,
             seed=seed,
         )  # fmt: skip
     return FrequencyEffects(
@@ -282,11 +278,10 @@ def covariate_effects(
     ok = frame["p1"].notna() & frame[distance].notna() & covariates.notna().all(axis=1)
     used = frame[ok]
     p1 = used["p1"].to_numpy(dtype=float)
-    spline = natural_spline(clipped_log_odds(np.maximum(p1, 1.0 - p1))[0], df=SPLINE_DF)
-    design = np.column_stack(
-        [np.ones(len(used)), spline, covariates.loc[used.index].to_numpy(dtype=float)]
-    )
-    names = ["constant", *(f"curve {j}" for j in range(spline.shape[1])), *covariates.columns]
+    more = covariates.loc[used.index].to_numpy(dtype=float)
+    design = _curve(np.maximum(p1, 1.0 - p1), more)
+    n_bends = design.shape[1] - 1 - more.shape[1]
+    names = ["constant", *(f"curve {j}" for j in range(n_bends)), *covariates.columns]
     return fit_cluster_ols(
         used[distance].to_numpy(dtype=float), design, number_codes(used),
         names=names,
@@ -323,13 +318,8 @@ def blind_distances(used: pd.DataFrame) -> Float[np.ndarray, " N"]:
     """
     p1, pi1 = used["p1"].to_numpy(dtype=float), used["pi1"].to_numpy(dtype=float)
     cells = codes(used, ["family", "template", "option_pair", "scale"])
-    n = np.bincount(cells)
-
-    def centred(x: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
-        return np.asarray(x - (np.bincount(cells, x) / n)[cells])
-
     y, x = clipped_log_odds(pi1)[0], clipped_log_odds(p1)[0]
-    own_y, own_x = centred(y), centred(x)
+    own_y, own_x = _less_means(y, cells), _less_means(x, cells)
     spread = float(own_x @ own_x)
     slope = float(own_x @ own_y) / spread if spread > 0.0 else 0.0
     return np.asarray(np.abs(expit(y - own_y + slope * own_x) - p1).round(_DIGITS))
@@ -358,7 +348,8 @@ def _effect(
         )
 
     nulls = {name: rank_correlation(side.gap, distance) for name, distance in policies.items()}
-    left_gap, left_distance = (_remainder(side.curve, x) for x in (side.gap, side.distance))
+    curve = side.curve
+    left_gap, left_distance = (_remainder(curve, x) for x in (side.gap, side.distance))
     has_left = left_gap is not None and left_distance is not None
     within = _within_sets(side)
     return FrequencyEffect(
@@ -367,7 +358,7 @@ def _effect(
         nulls=MappingProxyType(nulls),
         share_on_higher=share,
         partial_pearson=(
-            _partial_pearson(side, n_resamples=n_resamples, level=level, seed=seed)
+            _partial_pearson(side, curve, n_resamples=n_resamples, level=level, seed=seed)
             if has_left
             else None
         ),
@@ -384,6 +375,19 @@ def _effect(
     )
 
 
+def _curve(p_high: Float[np.ndarray, " N"], *more: np.ndarray) -> Float[np.ndarray, "N B"]:
+    """Return a constant, a natural spline in the log-odds of the likelier option, and more."""
+    spline = natural_spline(clipped_log_odds(p_high)[0], df=SPLINE_DF)
+    return np.column_stack([np.ones(len(p_high)), spline, *more])
+
+
+def _less_means(
+    x: Float[np.ndarray, " N"], groups: Int[np.ndarray, " N"]
+) -> Float[np.ndarray, " N"]:
+    """Return numbers less the mean of their group."""
+    return np.asarray(x - (np.bincount(groups, x) / np.bincount(groups))[groups])
+
+
 def _remainder(
     curve: Float[np.ndarray, "N B"], x: Float[np.ndarray, " N"]
 ) -> Float[np.ndarray, " N"] | None:
@@ -393,9 +397,10 @@ def _remainder(
     return left if float(left @ left) > _FLAT * total else None
 
 
-def _partial_pearson(side: _Side, *, n_resamples: int, level: float, seed: int) -> Estimate | None:
+def _partial_pearson(
+    side: _Side, curve: Float[np.ndarray, "N B"], *, n_resamples: int, level: float, seed: int
+) -> Estimate | None:
     """Return the partial correlation, its curve fitted anew in every resample of number pairs."""
-    curve = side.curve
     sides = np.stack([side.gap, side.distance], axis=1)
     size = np.sqrt((curve**2).mean(axis=0))
     columns = np.column_stack([curve[:, size > 0.0] / size[size > 0.0], sides])
@@ -437,15 +442,10 @@ def _within_sets(
     several = n_pairs[n_pairs > 1]
     if several.sum() < _FEWEST:
         return None
-    size = np.bincount(ratio)
-
-    def centred(x: Float[np.ndarray, " N"]) -> Float[np.ndarray, " M"]:
-        return (x - (np.bincount(ratio, x) / size)[ratio])[kept]
-
-    gap = centred(side.gap)
+    gap, distance = (_less_means(x, ratio)[kept] for x in (side.gap, side.distance))
     if float(gap @ gap) <= _FLAT * float(side.gap @ side.gap):
         return None
-    return gap, centred(side.distance), side.pairs[kept], (len(several), int(several.sum()))
+    return gap, distance, side.pairs[kept], (len(several), int(several.sum()))
 
 
 def _permuted_p(side: _Side, *, n_bins: int, n_permutations: int, seed: int) -> float | None:
@@ -459,8 +459,7 @@ def _permuted_p(side: _Side, *, n_bins: int, n_permutations: int, seed: int) -> 
     ranks = rankdata(side.distance)
     distance = np.bincount(side.pairs, ranks - ranks.mean())
     gap, p_high = (np.bincount(side.pairs, x) / size for x in (side.gap, side.p_high))
-    spline = natural_spline(clipped_log_odds(p_high)[0], df=SPLINE_DF)
-    left = _remainder(np.column_stack([np.ones(n_pairs), spline]), gap)
+    left = _remainder(_curve(p_high), gap)
     if left is None or not float(distance @ distance) > 0.0:
         return None
     bins = np.array_split(np.argsort(p_high, kind="stable"), max(1, min(n_bins, n_pairs // 3)))

@@ -11,11 +11,11 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from scipy.stats import spearmanr
 from scipy.stats import t as student
 
 from likely.core.estimate import Estimate, Unit
 from likely.errors import InputError
+from likely.stats.correlations import rank_correlation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +176,5 @@ def _mean_rank_correlation(
 
 
 def _spearman(a: Float[np.ndarray, " M"], b: Float[np.ndarray, " M"]) -> float:
-    if len(a) < 3 or np.ptp(a) == 0.0 or np.ptp(b) == 0.0:
-        return math.nan
-    return float(spearmanr(a, b).statistic)
+    found = rank_correlation(a, b) if len(a) > 2 else None
+    return math.nan if found is None else found

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import squareform
 
 from likely.calibration.analyses.units import sampling_units
 from likely.core.estimate import Estimate
@@ -129,8 +128,7 @@ def shared_errors(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _leaves(distances: Float[np.ndarray, " P"]) -> list[int]:
-    square = squareform(np.maximum(distances, 0.0))
-    if len(square) == 2:
+    if len(distances) == 1:
         return [0, 1]
-    tree = linkage(squareform(square), method="average", optimal_ordering=True)
+    tree = linkage(np.maximum(distances, 0.0), method="average", optimal_ordering=True)
     return [int(leaf) for leaf in leaves_list(tree)]

@@ -251,12 +251,11 @@ class _Grams:
     @classmethod
     def of(cls, used: pd.DataFrame, response: Float[np.ndarray, " N"], clip: float) -> "_Grams":
         ideal, _ = clipped_log_odds(used["p1"].to_numpy(dtype=float), clip=clip)
-        levels = {name: codes(used, [column]) for name, column in _COLUMNS.items()}
         kinds = {
-            term: codes(used, [_COLUMNS[name] for name in term]) if len(term) > 1
-            else levels[term[0]]
-            for term in TERMS if term != ("logit p",)
-        }  # fmt: skip
+            term: codes(used, [_COLUMNS[name] for name in term])
+            for term in TERMS
+            if term != ("logit p",)
+        }
         clusters = number_codes(used)
         scale = float(np.sqrt(np.mean(ideal**2))) or 1.0
         columns: dict[tuple[str, ...], list[int]] = {("logit p",): [1]}
@@ -276,7 +275,7 @@ class _Grams:
                 block[np.arange(len(rows)), columns[term][0] + kind[rows]] = 1.0
             products[g] = block.T @ block
         strata = np.zeros(n_clusters, dtype=np.int64)
-        strata[clusters] = levels["scale"]
+        strata[clusters] = kinds["scale",]
         return cls(products, columns, strata)
 
     def basis(self, terms: Sequence[tuple[str, ...]]) -> Int[np.ndarray, " R"]:

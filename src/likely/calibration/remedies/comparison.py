@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from types import MappingProxyType
 
 import numpy as np
@@ -12,21 +10,19 @@ from jaxtyping import Float
 
 from likely.calibration.analyses.units import sampling_units
 from likely.calibration.data_sets.items import Item
-from likely.calibration.metrics import log_shares, measure
-from likely.calibration.remedies.evidence import Evidence
+from likely.calibration.metrics import measure_known
+from likely.calibration.remedies.evidence import Evidence, known_masses
 from likely.calibration.remedies.extras import gather_evidence
 from likely.calibration.remedies.folds import FOLDS, FoldFit, Repaired, cross_validate
 from likely.calibration.remedies.remedy import REMEDIES, Remedy
 from likely.calibration.scored import Scored
 from likely.calibration.scoring import score_items
-from likely.calibration.tables import exact_masses
 from likely.core.engine import Meter, Store
 from likely.core.estimate import Cost, Estimate, Unit
 from likely.core.jsonio import dumps
 from likely.core.model import LanguageModel, Settings
 from likely.errors import InputError
 from likely.stats.pigeonhole import pigeonhole_bootstrap_many
-from likely.stats.ragged import has_nan
 
 UNITS: dict[str, Unit] = {
     "wd01": "prob",
@@ -298,8 +294,7 @@ def compare_remedies(
         UnknownNameError: No such remedy.
         InputError: As `cross_validate`.
     """
-    log_before = log_shares(evidence.masses)
-    before = _measured(evidence, evidence.masses.log_mass, log_before, gives_masses=True)
+    before = measure_known(evidence.targets, known_masses(evidence.masses))
     results = []
     for remedy in _load(names):
         repaired = cross_validate(evidence, remedy, n_folds=n_folds, seed=seed)
@@ -311,7 +306,7 @@ def compare_remedies(
     return RemedyReport(
         results=tuple(results),
         n_items=evidence.n_items,
-        n_unscored=int(has_nan(log_before, evidence.targets.offsets).sum()),
+        n_unscored=int(np.isnan(before["wd01"]).sum()),
         n_folds=n_folds,
         seed=seed,
         cost=_cost(evidence, ("tempered", "prior", "stem")),
@@ -320,26 +315,6 @@ def compare_remedies(
 
 def _load(names: Sequence[str] | None) -> list[Remedy]:
     return [REMEDIES.load(name) for name in (REMEDIES.names() if names is None else names)]
-
-
-def _measured(
-    evidence: Evidence,
-    log_probs: Float[np.ndarray, "M"],
-    defined: Float[np.ndarray, "M"],
-    *,
-    gives_masses: bool,
-) -> dict[str, Float[np.ndarray, "N"]]:
-    """Return the metrics of `UNITS` for each item, NaN where a number is not defined."""
-    targets = evidence.targets
-    is_silent = has_nan(defined, targets.offsets)
-    with np.errstate(divide="ignore"):
-        log_ideal = np.log(targets.ideal)
-    kept = np.where(is_silent[targets.item_of], log_ideal, log_probs)
-    found = measure(targets, exact_masses(targets.offsets, kept))
-    return {
-        name: np.where(is_silent | (name in _OF_MASSES and not gives_masses), np.nan, found[name])
-        for name in UNITS
-    }
 
 
 def _result(
@@ -352,9 +327,9 @@ def _result(
     level: float,
     seed: int,
 ) -> RemedyResult:
-    after = _measured(
-        evidence, repaired.log_probs, repaired.log_probs, gives_masses=remedy.gives_masses
-    )
+    after = measure_known(evidence.targets, repaired.log_probs)
+    if not remedy.gives_masses:
+        after |= {name: np.full(evidence.n_items, np.nan) for name in _OF_MASSES}
     was = ~np.isnan(before["wd01"])
     both = np.flatnonzero(was & ~np.isnan(after["wd01"]))
     pairs = {name: (before[name][both], after[name][both]) for name in UNITS}
@@ -363,12 +338,9 @@ def _result(
     removed, note = None, ""
     if len(both):
         factors = sampling_units(evidence.units.iloc[both])
-        try:
-            changes, removed = _changes(
-                pairs, factors, n_resamples=n_resamples, level=level, seed=seed
-            )
-        except InputError as error:
-            note = str(error)
+        changes, removed = _changes(pairs, factors, n_resamples=n_resamples, level=level, seed=seed)
+        if not changes:
+            note = f"{len(both)} items are too few, or share too much, for an interval"
     return RemedyResult(
         name=remedy.name,
         what=remedy.what,
@@ -418,4 +390,4 @@ def _changes(
 
 def _cost(evidence: Evidence, needs: Sequence[str]) -> Cost:
     extras = [getattr(evidence, need) for need in needs]
-    return reduce(add, [extra.cost for extra in extras if extra is not None], Cost())
+    return sum((extra.cost for extra in extras if extra is not None), Cost())

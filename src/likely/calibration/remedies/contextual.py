@@ -4,10 +4,8 @@ Sources: arXiv 2102.09690. Unit: nats.
 """
 
 import numpy as np
-from jaxtyping import Float
 
-from likely.calibration.metrics import log_shares
-from likely.calibration.remedies.evidence import Evidence, Extra, normalised
+from likely.calibration.remedies.evidence import Evidence, Extra, divided
 from likely.calibration.remedies.remedy import Remedy, Repair
 from likely.errors import InputError
 
@@ -21,7 +19,7 @@ def fit_contextual(evidence: Evidence, rng: np.random.Generator) -> Repair:
         evidence: Of any items.
         rng: Not used.
     """
-    return Repair(apply=_without_prior)
+    return Repair(apply=lambda evidence: divided(evidence, prior_of(evidence)))
 
 
 def prior_of(evidence: Evidence) -> Extra:
@@ -33,19 +31,6 @@ def prior_of(evidence: Evidence) -> Extra:
     if evidence.prior is None:
         raise InputError("shares behind blanks are needed; gather them from the model")
     return evidence.prior
-
-
-def divided(
-    log_pi: Float[np.ndarray, "M"], log_by: Float[np.ndarray, "M"]
-) -> Float[np.ndarray, "M"]:
-    """Return the log of a ratio; NaN where what is divided by is 0."""
-    by = np.where(np.isneginf(log_by), np.nan, log_by)
-    return np.asarray(log_pi - by)
-
-
-def _without_prior(evidence: Evidence) -> Float[np.ndarray, "M"]:
-    ratio = divided(log_shares(evidence.masses), prior_of(evidence).log_mass)
-    return normalised(ratio, evidence.targets.offsets)
 
 
 def _passes(evidence: Evidence) -> float:

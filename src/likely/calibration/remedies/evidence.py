@@ -122,6 +122,11 @@ def evidence_of(items: Sequence[Item], masses: Masses) -> Evidence:
     return Evidence(targets=goal, masses=masses, units=units, twin=twin_options(items))
 
 
+def known_masses(masses: Masses) -> Float[np.ndarray, "M"]:
+    """Return log masses, NaN for all options of an item whose shares are not defined."""
+    return np.where(np.isnan(log_shares(masses)), np.nan, masses.log_mass)
+
+
 def normalised(
     log_weights: Float[np.ndarray, "M"], offsets: Int[np.ndarray, "N1"]
 ) -> Float[np.ndarray, "M"]:
@@ -144,6 +149,16 @@ def normalised(
     is_known &= ~np.isneginf(log_total)
     shared = np.where(is_known, log_total, 0.0)[of]
     return np.where(is_known[of], weights - shared, np.nan)
+
+
+def divided(evidence: Evidence, by: Extra) -> Float[np.ndarray, "M"]:
+    """Return the log shares of options over what they have behind other contexts, normalised.
+
+    Returns:
+        Shape ``(M,)``, nats; NaN for an item with an option whose divisor is 0 or not known.
+    """
+    log_by = np.where(np.isneginf(by.log_mass), np.nan, by.log_mass)
+    return normalised(log_shares(evidence.masses) - log_by, evidence.targets.offsets)
 
 
 def first_log_odds(evidence: Evidence) -> Float[np.ndarray, "N"]:

@@ -11,11 +11,11 @@ import numpy as np
 
 from likely.calibration.data_sets.items import Item
 from likely.calibration.data_sets.wording import NUMBER
-from likely.calibration.metrics import log_shares
 from likely.calibration.remedies.evidence import (
     Evidence,
     Extra,
     evidence_of,
+    known_masses,
     normalised,
 )
 from likely.calibration.remedies.remedy import Need
@@ -141,9 +141,7 @@ class _Asking:
             meter=self.meter,
         )  # fmt: skip
         scored = in_order(list(batches))
-        masses = scored.masses
-        known = np.where(np.isnan(log_shares(masses)), np.nan, masses.log_mass)
-        rows = np.split(known, masses.offsets[1:-1])
+        rows = np.split(known_masses(scored.masses), scored.masses.offsets[1:-1])
         found = [
             rows[at] if at >= 0 else np.full(length, np.nan)
             for at, length in zip(which, lengths, strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from likely.calibration.metrics import log_shares
-from likely.calibration.remedies.evidence import Evidence, normalised
+from likely.calibration.remedies.evidence import Evidence, known_masses, normalised
 from likely.calibration.remedies.remedy import Remedy, Repair
 
 _LOG_2 = float(np.log(2.0))
@@ -42,7 +42,7 @@ def _geometric(evidence: Evidence) -> Float[np.ndarray, "M"]:
 
 
 def _arithmetic(evidence: Evidence) -> Float[np.ndarray, "M"]:
-    log_mass = np.where(np.isnan(log_shares(evidence.masses)), np.nan, evidence.masses.log_mass)
+    log_mass = known_masses(evidence.masses)
     of_twin = _of_twin(evidence, log_mass)
     known = np.flatnonzero(~np.isnan(log_mass) & ~np.isnan(of_twin))
     mean = np.full(len(log_mass), np.nan)

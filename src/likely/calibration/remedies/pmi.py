@@ -4,11 +4,8 @@ Sources: arXiv 2104.08315, the domain-conditional form.
 """
 
 import numpy as np
-from jaxtyping import Float
 
-from likely.calibration.metrics import log_shares
-from likely.calibration.remedies.contextual import divided
-from likely.calibration.remedies.evidence import Evidence, Extra, normalised
+from likely.calibration.remedies.evidence import Evidence, Extra, divided
 from likely.calibration.remedies.remedy import Remedy, Repair
 from likely.errors import InputError
 
@@ -22,18 +19,13 @@ def fit_pmi(evidence: Evidence, rng: np.random.Generator) -> Repair:
         evidence: Of any items.
         rng: Not used.
     """
-    return Repair(apply=_without_stem)
+    return Repair(apply=lambda evidence: divided(evidence, _stem(evidence)))
 
 
 def _stem(evidence: Evidence) -> Extra:
     if evidence.stem is None:
         raise InputError("masses behind the last sentence are needed; gather them from the model")
     return evidence.stem
-
-
-def _without_stem(evidence: Evidence) -> Float[np.ndarray, "M"]:
-    ratio = divided(log_shares(evidence.masses), _stem(evidence).log_mass)
-    return normalised(ratio, evidence.targets.offsets)
 
 
 PMI = Remedy(

@@ -34,7 +34,8 @@ def fit_pride(evidence: Evidence, rng: np.random.Generator) -> Repair:
     """
     odds = _named_odds(evidence)
     twin = _twin_items(evidence)
-    of_place = 0.5 * (odds + np.where(twin >= 0, odds[twin], np.nan))
+    with np.errstate(invalid="ignore"):  # certain of one name in both orders: inf - inf
+        of_place = 0.5 * (odds + np.where(twin >= 0, odds[twin], np.nan))
     templates = _templates(evidence)
     priors, n_used = {}, 0
     once = np.isfinite(of_place) & (np.arange(len(twin)) < twin)

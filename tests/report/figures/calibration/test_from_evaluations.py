@@ -12,7 +12,8 @@ from likely.calibration.analyses.frequencies import NumberCounts
 from likely.calibration.assigners import Rules
 from likely.calibration.evaluation import Evaluation
 from likely.calibration.metrics import measure
-from likely.calibration.scored import KINDS, Policy, Scored
+from likely.calibration.scored import Policy, Scored
+from likely.calibration.surface_kinds import KINDS
 from likely.calibration.tables import Masses, PartialRow, targets
 from likely.core.estimate import Cost
 from likely.errors import InputError

@@ -10,7 +10,6 @@ import pandas as pd
 from jaxtyping import Float
 
 from likely.calibration.analyses.units import sampling_units
-from likely.errors import InputError
 from likely.stats.pigeonhole import pigeonhole_bootstrap_many
 
 DESIGN = ("family", "template", "option_set", "scale", "number_pair")
@@ -40,12 +39,9 @@ def mean_of(
     """
     below = np.ones_like(values) if denominators is None else denominators
     value = float(values.sum() / below.sum())
-    try:
-        (found,) = pigeonhole_bootstrap_many(
-            values[:, None], sampling_units(items), denominators=below[:, None], seed=seed
-        )
-    except InputError:  # most resamples hold no item
-        found = None
+    (found,) = pigeonhole_bootstrap_many(
+        values[:, None], sampling_units(items), denominators=below[:, None], seed=seed
+    )
     if found is None:
         return value, math.nan, math.nan
     return value, max(0.0, found.low), min(highest, found.high)
