@@ -10,11 +10,12 @@ wrote; ``stated=RESULT.json`` holds what stated_probabilities.py wrote.
 """
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pages import settle, short, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,13 +168,6 @@ def name_shares(frame: "pd.DataFrame", options: "pd.DataFrame") -> Iterator[dict
         }  # fmt: skip
 
 
-def short(value: object) -> object:
-    """Return an estimate as its three numbers, and numbers with five digits."""
-    if isinstance(value, dict):
-        return [short(value[key]) for key in ("value", "low", "high")]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
-
-
 def slim(value: object) -> object:
     """Return a result with every estimate and number made short."""
     if isinstance(value, Mapping):
@@ -188,12 +182,6 @@ def slim(value: object) -> object:
 
 
 # Writing the page.
-
-
-def table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
-    """Return a table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
 def spread(estimate: Sequence[float] | None, *, sign: bool = False) -> str:
@@ -506,29 +494,16 @@ def stated_table(result: dict) -> str:
     return table(head, rows)
 
 
-def fill(page: str, made: Mapping[str, str]) -> str:
-    """Return the page with every table put between its marks."""
-
-    def put(match: re.Match[str]) -> str:
-        return f"<!-- table {match[1]} -->\n{made[match[1]]}\n<!-- end -->"
-
-    return re.sub(r"<!-- table (\w+) -->\n.*?<!-- end -->", put, page, flags=re.S)
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Do what the arguments say."""
+def main(arguments: Sequence[str]) -> None:
+    """Write the page, check it, or make the compact result."""
     if arguments[:1] == ["--compact"]:
         given = dict(argument.split("=", 1) for argument in arguments[1:])
         made = compact({name: Path(path) for name, path in given.items()})
-        RESULT.write_text(json.dumps(made, indent=None, separators=(",", ":")) + "\n")
-        return 0
-    page = PAGE.read_text()
-    fresh = fill(page, tables(json.loads(RESULT.read_text())))
-    if arguments == ["--check"]:
-        return int(fresh != page)
-    PAGE.write_text(fresh)
-    return 0
+        text = json.dumps(made, allow_nan=False, separators=(",", ":"))
+        RESULT.write_text(text + "\n", "utf-8")
+        return
+    settle(PAGE, tables(json.loads(RESULT.read_text("utf-8"))), arguments)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -10,7 +10,6 @@ The last form makes probct-smollm2.json out of what `ProbCT.to_json`, `ProbCT.to
 
 import json
 import math
-import re
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,8 @@ from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
+
+from pages import settle, short, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,13 +75,6 @@ def compact(result: dict, items: "pd.DataFrame", evaluations: Sequence[dict]) ->
         "conditionals": [row for evaluation in plain for row in conditionals(evaluation)],
         "bounds": [row for evaluation in plain for row in bounds(evaluation)],
     }
-
-
-def short(value: object) -> object:
-    """Return an estimate as its three numbers, and numbers with five digits."""
-    if isinstance(value, dict):
-        return [short(value[key]) for key in ("value", "low", "high")]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def interval(values: Sequence[float], rows: Sequence[str]) -> object:
@@ -292,14 +286,6 @@ def tables(result: dict, learning: dict) -> dict[str, str]:
     }  # fmt: skip
 
 
-def table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
-    """Return a table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(
-        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines
-    )
-
-
 def spread(estimate: list[float] | None) -> str:
     """Return an estimate with its interval."""
     if estimate is None:
@@ -470,15 +456,6 @@ def perplexities(learning: dict) -> str:
     return table(("text", *runs.values()), rows)
 
 
-def filled(page: str, found: dict[str, str]) -> str:
-    """Return the page with every table between its marks replaced."""
-
-    def put(match: re.Match[str]) -> str:
-        return f"<!-- table {match[1]} -->\n{found[match[1]]}\n<!-- end -->"
-
-    return re.sub(r"<!-- table (\w+) -->\n.*?<!-- end -->", put, page, flags=re.S)
-
-
 def main(args: Sequence[str]) -> None:
     """Write the page, check it, or make the compact result."""
     read: Callable[[Path], dict] = lambda path: json.loads(path.read_text("utf-8"))  # noqa: E731
@@ -490,15 +467,7 @@ def main(args: Sequence[str]) -> None:
         text = json.dumps(small, ensure_ascii=False, allow_nan=False)
         RESULT.write_text(text.replace('}, {"', '},\n{"') + "\n", "utf-8")
         return
-    old = PAGE.read_text("utf-8")
-    new = filled(old, tables(read(RESULT), read(LEARNING)))
-    if list(args) == ["--check"]:
-        if new != old:
-            sys.exit(f"{PAGE} is stale; run: python {Path(__file__).name}")
-    elif args:
-        sys.exit(f"unknown arguments {list(args)}; see the head of {Path(__file__).name}")
-    else:
-        PAGE.write_text(new, "utf-8")
+    settle(PAGE, tables(read(RESULT), read(LEARNING)), args)
 
 
 if __name__ == "__main__":

@@ -73,6 +73,12 @@ def test_only_items_with_two_named_options_are_looked_at():
     [one, two] = analysed(pd.concat([numbers, urns, many, base], ignore_index=True))
     assert (one.family, two.family) == ("urns", "colors")
     assert analysed(numbers) == ()
+    silent = base.assign(pi1=np.nan, wd01=np.nan, pm=0.0)
+    [found] = analysed(silent)
+    assert all(set(labels) == {"null"} for labels in found.behaviours.values())
+    assert (found.plane, found.regression, found.order) == (None, None, None)
+    one = base.assign(pi1=base["pi1"].mask(base.index == 7), pm=base["pm"].mask(base.index == 7, 0))
+    assert set(analysed(one)[0].behaviours) == set(LABELLINGS)
     nowhere = base.assign(pi1=base["pi1"].where(base.index % 2 == 0))
     assert analysed(nowhere)[0].n_items == len(base) // 2
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -16,9 +17,13 @@ from likely.calibration import FAMILIES, build_all, evaluate
 from likely.calibration.analyses import frequencies
 from likely.calibration.data_sets import family
 from likely.calibration.data_sets.family import Joined
+from likely.calibration.remedies import comparison
+from likely.calibration.remedies.comparison import compare_remedies
+from likely.calibration.remedies.evidence import evidence_of
 from likely.calibration.rows import COLUMNS, frames_of
 from likely.cli import screen
 from likely.cli.screen import width
+from likely.core.estimate import Cost
 from likely.runs.store import read_rows
 
 FAMILY = ("--families", "coin_bias,dice_sum", "--preset", "smoke", "--resamples", 100)
@@ -182,6 +187,37 @@ def test_a_lint_passes_on_words_that_are_tokens_and_fails_on_unknown_ones(done, 
     assert failed.exit_code == 1
     assert "error: coin_bias: unknown" in failed.stdout
     assert failed.stderr.count("\n") == 1
+
+
+def test_remedies_stand_above_a_cost_that_has_theirs(first, tmp_path, monkeypatch):
+    coins = build_all(["coin_bias"], preset="smoke")
+    before = evaluate(likely.load(first), coins, n_resamples=100)
+    evidence = evidence_of(coins, before.scored.masses)
+    spent = Cost(token_evaluations=1000, model_calls=3)
+    report = replace(
+        compare_remedies(evidence, names=["order_arithmetic"], n_resamples=100), cost=spent
+    )
+    monkeypatch.setattr(comparison, "try_remedies", lambda *args, **options: report)
+    args = ("--families", "coin_bias", "--preset", "smoke", "--resamples", 100, "--no-cache")
+    shown = run("calibrate", first, *args, "--remedies", "--out", tmp_path / "out.json")
+    assert shown.exit_code == 0, shown.stderr
+    told = shown.stdout.splitlines()
+    row = next(line for line in told if line.startswith("coin_bias") and " order " in line)
+    assert row.split()[4:6] == [".500", ".276"]  # the mean of both orders is always one half
+    assert "coin_bias: equal shares would score .276" in told
+    total = before.cost.token_evaluations + 1000
+    assert told[-1].startswith(f"cost: {total} token evaluations")
+    assert told[-2] == ""
+    assert told[-3] != ""
+    kept = json.loads((tmp_path / "out.json").read_text())["remedies"]["coin_bias"]
+    assert kept["cost"]["token_evaluations"] == 1000
+
+
+def test_remedies_that_cannot_be_tried_say_why(first):
+    args = ("--families", "coin_bias", "--preset", "smoke", "--resamples", 100, "--no-cache")
+    shown = run("calibrate", first, *args, "--remedies")
+    assert shown.exit_code == 0, shown.stderr
+    assert "coin_bias: no remedies: item " in shown.stdout
 
 
 def test_counts_of_a_text_bring_the_frequency_of_numbers(done, tmp_path):

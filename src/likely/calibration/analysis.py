@@ -20,6 +20,7 @@ from likely.calibration.analyses.units import codes
 from likely.calibration.analyses.variance import VarianceTable, variance_table
 from likely.calibration.assigners import Assigner, Rules
 from likely.calibration.behaviours import Plane, classify_cells, plane
+from likely.calibration.frame import are_named_pairs
 from likely.calibration.regression import CalibrationRegression, calibration_regression
 from likely.errors import InputError
 from likely.stats.reliability import Reliability, calibration_error
@@ -111,7 +112,7 @@ def analyse(
         level: Of the intervals.
         seed: Of the random streams.
     """
-    named = frame[(frame["n_options"] == 2) & frame["wd_line"].isna() & frame["pi1"].notna()]
+    named = frame[are_named_pairs(frame)]
     return tuple(
         _analyse_family(
             str(family), own, counts=counts, n_resamples=n_resamples, level=level, seed=seed
@@ -138,7 +139,9 @@ def _analyse_family(
             skipped[name] = str(error)
             return None
 
-    p1, pi1, pm = (own[name].to_numpy(dtype=np.float64) for name in ("p1", "pi1", "pm"))
+    pi1, pm = (own[name].to_numpy(dtype=np.float64) for name in ("pi1", "pm"))
+    told = own[own["pi1"].notna()]  # a behaviour can be to say nothing; the rest takes shares
+    shares, ideal = (told[name].to_numpy(dtype=np.float64) for name in ("pi1", "p1"))
     behaviours = {
         name: attempt(f"behaviours/{name}", partial(_labels, own, name)) for name in LABELLINGS
     }
@@ -152,17 +155,19 @@ def _analyse_family(
         ),
         regression=attempt(
             "regression",
-            lambda: calibration_regression(p1, pi1, groups=codes(own, ["template"]), level=level),
+            lambda: calibration_regression(
+                ideal, shares, groups=codes(told, ["template"]), level=level
+            ),
         ),
-        reliability=attempt("reliability", lambda: calibration_error(pi1, p1)),
+        reliability=attempt("reliability", lambda: calibration_error(shares, ideal)),
         order=attempt(
             "order",
-            lambda: order_effect(own, n_resamples=n_resamples, level=level, seed=seed),
+            lambda: order_effect(told, n_resamples=n_resamples, level=level, seed=seed),
         ),
-        strengths=attempt("strengths", lambda: option_strengths(own, level=level)),
-        variance=attempt("variance", lambda: variance_table(own, level=level, seed=seed)),
-        choices=attempt("choices", lambda: choice_regression(own, level=level)),
-        frequency=attempt("frequency", lambda: _frequency(own, counts, level=level, seed=seed)),
+        strengths=attempt("strengths", lambda: option_strengths(told, level=level)),
+        variance=attempt("variance", lambda: variance_table(told, level=level, seed=seed)),
+        choices=attempt("choices", lambda: choice_regression(told, level=level)),
+        frequency=attempt("frequency", lambda: _frequency(told, counts, level=level, seed=seed)),
         skipped=skipped,
     )
 

@@ -221,6 +221,13 @@ class Evaluation:
             [f"{line.family}/{line.metric}/{line.scale}" for line in self.lines],
         )  # fmt: skip
 
+    def baseline(self, family: str, name: str, metric: str) -> float | None:
+        """Return what a baseline scores on a whole family; None where it is not defined."""
+        known = self.baselines
+        is_own = (known["family"] == family) & (known["scale"] == "") & (known["baseline"] == name)
+        values = known.loc[is_own, metric].dropna()
+        return float(values.iloc[0]) if len(values) else None
+
     def to_frame(self) -> "pd.DataFrame":
         """Return `frame`."""
         return self.frame
@@ -233,11 +240,9 @@ class Evaluation:
                 line = self.line(family, metric)
                 if line.estimate is not None:
                     out.append(f"  {family} {metric}: {line.estimate.summary()}")
-            rest = self.baselines
-            best = rest[(rest["family"] == family) & (rest["scale"] == "")]
-            best = best.set_index("baseline")["wd01"]
-            if not np.isnan(best["best_constant"]):
-                out.append(f"  {family} wd01 of the best constant: {best['best_constant']:.4f}")
+            best = self.baseline(family, "best_constant", "wd01")
+            if best is not None:
+                out.append(f"  {family} wd01 of the best constant: {best:.4f}")
         return "\n".join(out)
 
     def to_dict(self) -> dict[str, object]:

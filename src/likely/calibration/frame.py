@@ -57,6 +57,16 @@ def tidy_frame(
     return pd.DataFrame(columns | dict(metrics))
 
 
+def are_named_pairs(frame: "pd.DataFrame") -> "pd.Series[bool]":
+    """Return which items have two options that are names, and masses that are known, if only as 0.
+
+    Args:
+        frame: A row an item; see `tidy_frame`.
+    """
+    is_known = frame["pm"].notna() & (frame["pi1"].notna() | (frame["pm"] == 0.0))
+    return (frame["n_options"] == 2) & frame["wd_line"].isna() & is_known
+
+
 def option_frame(
     frame: "pd.DataFrame", labels: Sequence[str], targets: Targets, masses: Masses
 ) -> "pd.DataFrame":

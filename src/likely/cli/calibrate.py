@@ -20,6 +20,7 @@ from likely.cli.deliver import (
 from likely.cli.flags import BosFlag, ModelChoice, Output
 from likely.cli.logic import split_names
 from likely.cli.progress import TokenMeter
+from likely.cli.screen import show_cost
 from likely.core.model import LanguageModel
 from likely.errors import InputError
 from likely.runs.paths import open_score_cache
@@ -226,21 +227,23 @@ def calibrate(
             for family, report in reports.items()
         },
     }
+    other = None if theirs is None else _other_name(theirs, found)
     lines = screen_lines(
         loaded, found, analyses, differences, sets=_sets(questions),
-        has_counts=counts is not None,
-        other=None if theirs is None else _other_name(theirs, found),
+        has_counts=counts is not None, other=other,
     )  # fmt: skip
     if reports:
-        lines[-1:-1] = [*remedy_lines(found, reports), ""]  # above the cost
+        lines += ["", *remedy_lines(found, reports)]
     if judging.items is not None:
         write_rows(judging.items, iter_rows(found), cast(Columns, COLUMNS))
         note(f"wrote {judging.items}", output)
     if judging.figures is not None:
-        lines[-1:-1] = [
-            *_draw(judging.figures, found, theirs, counts, output, is_base=judging.from_base),
-            "",
-        ]
+        missing = _draw(
+            judging.figures, found, theirs, other, counts, output, is_base=judging.from_base
+        )
+        lines += ["", *missing] if missing else []
+    costs = [report.cost for report in reports.values() if not isinstance(report, str)]
+    lines += ["", show_cost(sum(costs, start=found.cost))]
     deliver(Result(document=document("calibrate", output, **parts), lines=lines), output, path)
 
 
@@ -248,6 +251,7 @@ def _draw(
     folder: Path,
     found: "Evaluation",
     theirs: Sequence[Mapping[str, object]] | None,
+    other: str | None,
     counts: "NumberCounts | None",
     output: Output,
     *,
@@ -262,15 +266,15 @@ def _draw(
 
     shown: list[Evaluation] = [found]
     pairs: list[tuple[str, str]] = []
-    other = None if theirs is None else evaluation_of(theirs, found)
-    if theirs is not None and other is not None:
-        other = replace(other, model=_other_name(theirs, found))
-        shown = [other, found]
-        pairs = [(other.model, found.model)] if is_base else []
+    beside = None if theirs is None else evaluation_of(theirs, found)
+    if beside is not None and other is not None:
+        shown = [replace(beside, model=other), found]
+        pairs = [(other, found.model)] if is_base else []
     elif theirs is not None:
         note("figures show one model: the other's rows are of other items", output)
-    has_mass = any(bool((one.frame["pm"] >= 0.25).any()) for one in shown)
-    rules = Rules() if has_mass else Rules(null_pm=0.0)
+    rules = Rules()
+    if not any(bool((one.frame["pm"] >= rules.null_pm).any()) for one in shown):
+        rules = Rules(null_pm=0.0)
     drawings = draw_all(tables_of(shown, pairs=pairs, counts=counts, rules=rules))
     save_all(drawings, folder)
     note(f"wrote the figures to {folder}", output)

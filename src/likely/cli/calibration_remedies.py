@@ -79,9 +79,6 @@ def remedy_lines(found: "Evaluation", reports: "Mapping[str, RemedyReport | str]
                     "" if result.status == "ok" else result.status,
                 ]
             )
-        rules = found.baselines
-        equal = rules[
-            (rules["family"] == family) & (rules["scale"] == "") & (rules["baseline"] == "uniform")
-        ]
-        notes += folded(f"{family}: equal shares would score {show(float(equal['wd01'].iloc[0]))}")
+        equal = found.baseline(family, "uniform", "wd01")
+        notes += folded(f"{family}: equal shares would score {show(equal)}")
     return [*(table(columns, rows) if rows else []), *notes]

@@ -9,7 +9,7 @@ import numpy as np
 from likely.cli.claims import folded
 from likely.cli.deliver import show_model
 from likely.cli.intervals import Cell, interval_table, show, show_ends, spanned, wrapped_table
-from likely.cli.screen import Column, show_cost
+from likely.cli.screen import Column
 from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel
 
@@ -63,7 +63,7 @@ def screen_lines(
     has_counts: bool,
     other: str | None,
 ) -> list[str]:
-    """Return everything that a person is shown.
+    """Return everything that a person is shown of an evaluation, but for its cost.
 
     Args:
         model: That was asked.
@@ -98,7 +98,7 @@ def screen_lines(
     ]
     for part in parts:
         lines += ["", *part] if part else []
-    return [*lines, "", show_cost(found.cost)]
+    return lines
 
 
 def _numbers(*titles: str) -> list[Column]:
@@ -154,7 +154,7 @@ def _notes(found: "Evaluation", families: Sequence[str]) -> list[str]:
     scarce = [family for family in families if masses[family] < MASS_GATE]
     if scarce:
         lines += folded(
-            f"PM is below .75 in {_listed(scarce)}: there wd and what follows is of what little "
+            f"PM is below .75 in {_and(scarce)}: there wd and what follows is of what little "
             "the model says about the options."
         )
     without = {family: _n_without_mass(found, family) for family in families}
@@ -217,7 +217,7 @@ def _baselines(found: "Evaluation", families: Sequence[str]) -> list[str]:
     rows: list[list[Cell | str]] = []
     for family in families:
         name = _distance(found, family)
-        rules = [show(_baseline(found, family, rule, name)) for rule in _BASELINES]
+        rules = [show(found.baseline(family, rule, name)) for rule in _BASELINES]
         rows.append([family, replace(_mean(found, family, name), interval=""), *rules])
     return ["wd of the model, and of rules on the same items", *interval_table(columns, rows)]
 
@@ -277,9 +277,18 @@ def _order(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
             "not, whatever their mass; (1, 0) follows the numbers, (1, 1) and (0, 0) the order, "
             "(.5, .5) is a coin. slope and position: log-odds of the model against the ideal, 1 "
             "and 0 if calibrated. order: what an option gains by being mentioned first. ECE: "
-            "calibration error of the first option's share."
+            "calibration error of the first option's share." + _few(analyses)
         ),
     ]
+
+
+def _few(analyses: "Sequence[FamilyAnalysis]") -> str:
+    """Return what has to be said of slopes whose errors are over few templates."""
+    fits = {one.family: one.regression.line.beta for one in analyses if one.regression is not None}
+    few = [family for family, beta in fits.items() if "note" in beta.diagnostics]
+    if not few:
+        return ""
+    return f" Slope and position have the error of few templates in {_and(few)}: read it loosely."
 
 
 def _strengths(analyses: "Sequence[FamilyAnalysis]") -> list[str]:
@@ -320,7 +329,7 @@ def _skipped(analyses: "Sequence[FamilyAnalysis]", *, has_counts: bool) -> list[
     where["order"] += [
         one.family for one in analyses if one.order is not None and one.order.delta is None
     ]
-    told = [f"{names[part]} of {_listed(of)}" for part, of in where.items() if of]
+    told = [f"{names[part]} of {_and(of)}" for part, of in where.items() if of]
     if not told:
         return []
     return folded(f"Not estimated, for the reasons that --json gives: {'; '.join(told)}.")
@@ -390,20 +399,10 @@ def _differences(differences: "Sequence[Difference]", model: str, other: str) ->
     ]
 
 
-def _listed(names: Sequence[str]) -> str:
-    return _and(list(dict.fromkeys(names)))
-
-
 def _and(names: Sequence[str]) -> str:
-    """Return names with commas and an "and" before the last."""
-    *first, last = names
+    """Return names, each once, with commas and an "and" before the last."""
+    *first, last = dict.fromkeys(names)
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _baseline(found: "Evaluation", family: str, name: str, metric: str) -> float | None:
-    rules = found.baselines
-    own = rules[(rules["family"] == family) & (rules["scale"] == "") & (rules["baseline"] == name)]
-    return float(own[metric].iloc[0]) if len(own) else None
 
 
 def _value(estimate: Estimate | None) -> float | None:

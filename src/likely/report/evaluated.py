@@ -5,12 +5,12 @@ Unit: as the columns say.
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from likely.calibration.assigners import Rules
 from likely.calibration.behaviours import classify_cells
 from likely.calibration.evaluation import Evaluation
+from likely.calibration.frame import are_named_pairs
 from likely.calibration.metrics import METRICS
 
 CELLS = (
@@ -64,11 +64,10 @@ def balanced_items(frame: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFra
         by: Columns that part cells besides the ordered pair of options.
     """
     lean = frame["higher"].map({"first": 1, "second": -1, "tie": 0})
-    is_known = frame["pm"].notna() & (frame["pi1"].notna() | (frame["pm"] == 0.0))
-    is_fit = (frame["n_options"] == 2) & frame["wd_line"].isna() & lean.notna() & is_known
+    is_fit = are_named_pairs(frame) & lean.notna()
     fit = is_fit.groupby(frame["family"]).transform("all")
     cells = lean[fit].groupby([frame.loc[fit, name] for name in ("family", *by, "option_pair")])
-    is_even = (cells.transform("sum") == 0) & (cells.transform(_n_decided) > 0)
+    is_even = (cells.transform("sum") == 0) & (cells.transform("max") > 0)
     families = frame.loc[fit, "family"]
     kept = families[is_even.groupby(families).transform("all")].unique()
     return frame[frame["family"].isin(kept)]
@@ -91,7 +90,3 @@ def cells_of(
     if not len(own):
         return pd.DataFrame(columns=list(dict.fromkeys([*CELLS[:2], *by, *CELLS[2:]])))
     return classify_cells(own, by=by, rules=rules)
-
-
-def _n_decided(lean: pd.Series) -> int:
-    return int(np.count_nonzero(lean))

@@ -164,7 +164,7 @@ class FamilyLook:
         mass: Mean probability of the options together.
         share_gated: Share of items whose mass is 0.75 or above.
         metric: Of the distance: ``wd01`` for names, ``wd_line_norm`` for numbers.
-        distance: Mean; None where no item has any mass.
+        distance: Mean; None where no item has any mass, or too few for an interval.
         baselines: What policies score on the same items.
         entropy_gap: Mean, bits.
         entropy_floor: What it would be if the model were certain each time, bits.
@@ -249,8 +249,10 @@ def meaning(family: FamilyLook) -> str:
 
     A verdict that the interval does not bear is not given.
     """
-    if family.distance is None:
+    if family.n_undefined == family.n_items:
         return "It gives these options no probability at all, so there is no distance to speak of."
+    if family.distance is None:
+        return "Too few of these items have a distance to say how far off it is."
     if family.mass.value < MASS_GATE:
         share = probability(math.log(family.mass.value))
         return (
