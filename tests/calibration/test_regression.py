@@ -88,7 +88,7 @@ def test_dependent_items_widen_the_interval():
             for fit in (alone, clustered)
         ]
         assert widths[1] > 1.5 * widths[0], kind
-    few = calibration_regression(p1, pi1, groups=[g % 8 for g in groups])
+    few = calibration_regression(p1, pi1, groups=np.asarray(groups) % 8)
     notes = [fit.line.alpha.diagnostics.get("note") for fit in (alone, few)]
     assert notes == [None, "8 clusters, fewer than 20: read the interval loosely"]
     words = calibration_regression(p1, pi1, groups=[f"t{g}" for g in groups])

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from likely.calibration.analyses.choices import Choices as Choices
     from likely.calibration.analyses.choices import choice_regression as choice_regression
     from likely.calibration.analyses.digits import number_features as number_features
+    from likely.calibration.analyses.digits import varying as varying
     from likely.calibration.analyses.frequencies import NumberCounts as NumberCounts
     from likely.calibration.analyses.frequencies import count_numbers as count_numbers
     from likely.calibration.analyses.frequencies import frequency_gaps as frequency_gaps
@@ -127,7 +128,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "access.routes": ("best_route", "check_lists", "estimate_calls", "repeat_spread", "routes"),
         "access.sampling": ("draw_counts", "sample_metrics"),
         "analyses.choices": ("Choices", "choice_regression"),
-        "analyses.digits": ("number_features",),
+        "analyses.digits": ("number_features", "varying"),
         "analyses.frequencies": (
             "NumberCounts",
             "count_numbers",

@@ -12,7 +12,6 @@ from typing import Literal, cast
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import logit
-from scipy.stats import t as student
 from statsmodels.robust.norms import HuberT
 from statsmodels.robust.robust_linear_model import RLM
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
@@ -22,6 +21,7 @@ from likely.core.estimate import Estimate, Unit
 from likely.errors import InputError, ShapeError
 from likely.stats.cluster_regression import fit_cluster_ols
 from likely.stats.few_clusters import few_note
+from likely.stats.intervals import student_estimate
 
 Method = Literal["least-squares", "huber"]
 
@@ -206,15 +206,13 @@ def _line(
     has_converged: bool,
 ) -> Line:
     n_clusters = int(clusters.max()) + 1
-    reach = float(student.isf((1.0 - level) / 2.0, n_clusters - 1))
-    errors = reach * np.sqrt(np.diag(covariance))
+    errors = np.sqrt(np.diag(covariance))
 
     def estimate(which: int, unit: Unit) -> Estimate:
-        value, error = float(fitted[which]), float(errors[which])
-        return Estimate(
-            value=value,
-            low=value - error,
-            high=value + error,
+        return student_estimate(
+            float(fitted[which]),
+            float(errors[which]),
+            df=n_clusters - 1,
             level=level,
             unit=unit,
             method=f"calibration-line-{method}",

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import t as student
 
 from likely.core.estimate import Estimate, Unit
 from likely.errors import InputError, ShapeError
 from likely.stats.crossings import Codes
+from likely.stats.few_clusters import few_note
+from likely.stats.intervals import student_estimate
 
 _RANK = 1e-10
 """A direction of the design this much weaker than the strongest one is taken for none."""
@@ -50,11 +51,12 @@ class ClusterFit:
         """
         value = float(weights @ self.coefficients)
         error = math.sqrt(max(0.0, float(weights @ self.covariance @ weights)))
-        half = error * float(student.isf((1.0 - level) / 2.0, self.n_clusters - 1))
-        return Estimate(
-            value=value, low=value - half, high=value + half, level=level, unit=unit,
-            method="ols-cluster",
-            diagnostics={"n_clusters": self.n_clusters, "n_items": self.n_items, "error": error},
+        return student_estimate(
+            value, error, df=self.n_clusters - 1, level=level, unit=unit, method="ols-cluster",
+            diagnostics={
+                "n_clusters": self.n_clusters, "n_items": self.n_items, "error": error,
+                **few_note(self.n_clusters),
+            },
         )  # fmt: skip
 
     def coefficient(self, name: str, *, level: float = 0.95, unit: Unit = "none") -> Estimate:

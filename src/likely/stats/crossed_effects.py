@@ -15,11 +15,11 @@ from scipy.optimize import brentq, minimize
 from scipy.sparse import csr_matrix
 from scipy.sparse import hstack as sparse_hstack
 from scipy.stats import chi2
-from scipy.stats import t as student
 
 from likely.core.estimate import Estimate, Unit
 from likely.errors import InputError, ShapeError
 from likely.stats.crossings import Codes
+from likely.stats.intervals import student_estimate
 
 _BOUNDARY = 1e-3
 """A factor's standard deviation is none if it is below this share of the items' own."""
@@ -106,14 +106,17 @@ def fit_crossed_effects(
             value=value, low=min(low, value), high=max(high, value), level=level, unit="none",
             method="reml-profile", diagnostics={"n_levels": problem.n_levels[k]},
         )  # fmt: skip
-    times = float(student.isf((1.0 - level) / 2.0, min(problem.n_levels) - 1))
-    fixed = {}
-    for j, name in enumerate(names):
-        half = times * math.sqrt(float(fitted.covariance[j, j]))
-        value = float(fitted.coefficients[j])
-        fixed[name] = Estimate(
-            value=value, low=value - half, high=value + half, level=level, unit=unit, method="reml"
+    fixed = {
+        name: student_estimate(
+            float(fitted.coefficients[j]),
+            math.sqrt(float(fitted.covariance[j, j])),
+            df=min(problem.n_levels) - 1,
+            level=level,
+            unit=unit,
+            method="reml",
         )
+        for j, name in enumerate(names)
+    }
     return CrossedEffects(
         variances=variances,
         residual=fitted.residual,

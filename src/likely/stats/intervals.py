@@ -1,8 +1,44 @@
-"""Intervals for an unknown probability from counts."""
+"""Intervals for an unknown probability from counts, and for a number from its standard error."""
+
+from collections.abc import Mapping
 
 from scipy.stats import beta
+from scipy.stats import t as student
 
+from likely.core.estimate import Estimate, Unit
 from likely.errors import InputError
+
+
+def student_estimate(
+    value: float,
+    error: float,
+    *,
+    df: int,
+    level: float,
+    method: str,
+    unit: Unit = "none",
+    diagnostics: Mapping[str, float | int | str] | None = None,
+) -> Estimate:
+    """Return a number with Student's interval.
+
+    Args:
+        value: The number.
+        error: Its standard error.
+        df: Degrees of freedom of the error.
+        level: Coverage, in (0, 1).
+        method: How value and error were found.
+        unit: Of the number.
+        diagnostics: Of the estimate.
+
+    >>> found = student_estimate(2.0, 1.0, df=1, level=0.95, method="two numbers")
+    >>> round(found.low, 3), round(found.high, 3)
+    (-10.706, 14.706)
+    """
+    half = error * float(student.isf((1.0 - level) / 2.0, df))
+    return Estimate(
+        value=value, low=value - half, high=value + half, level=level, unit=unit, method=method,
+        diagnostics=dict(diagnostics or {}),
+    )  # fmt: skip
 
 
 def clopper_pearson(hits: int, n_trials: int, *, level: float = 0.95) -> tuple[float, float]:

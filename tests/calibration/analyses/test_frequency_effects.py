@@ -171,6 +171,9 @@ def test_covariates_join_the_partial_correlation_and_have_effects_of_their_own()
     frame = answered(base, base["p1"] + np.where(base["p1"] > 0.5, -1, 1) * shift)
     kept = varying(features[list(FEATURES)]).drop(columns=["n_round5"])
     fit = covariate_effects(frame, kept)
+    few = frame["number_pair"].isin(frame["number_pair"].unique()[:8])
+    with pytest.raises(InputError, match="8 pairs of numbers cannot tell 8 coefficients apart"):
+        covariate_effects(frame[few], kept[few])
     assert fit.coefficient("n_round10").value == pytest.approx(0.05)
     noisy = answered(
         frame, np.clip(frame["pi1"] + 0.02 * generator(5, "x").normal(size=len(frame)), 0, 1)

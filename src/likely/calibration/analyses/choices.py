@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 from scipy.optimize import linprog
-from scipy.stats import t as student
 
 from likely.calibration.analyses.designs import (
     balanced_columns,
@@ -20,6 +19,7 @@ from likely.calibration.analyses.designs import (
 from likely.calibration.analyses.units import CLIP, clipped_log_odds, number_codes
 from likely.core.estimate import Estimate
 from likely.errors import InputError, MissingExtraError
+from likely.stats.intervals import student_estimate
 
 _MARGIN = 1e-7
 """A margin of separation beyond the rounding of a linear program."""
@@ -119,20 +119,21 @@ def choice_regression(frame: pd.DataFrame, *, clip: float = CLIP, level: float =
             status=fit.status, slope=None, position=None, strengths=MappingProxyType({}),
             explained=None, **counts,
         )  # fmt: skip
-    times = float(student.isf((1.0 - level) / 2.0, n_clusters - 1))
     weights = np.zeros((len(options) + 2, design.shape[1]))
     weights[0, 0] = weights[1, 1] = 1.0
     weights[2:, 2:] = back
-    found = []
-    for row in weights:
-        value = float(row @ fit.coefficients)
-        half = times * math.sqrt(max(0.0, float(row @ fit.covariance @ row)))
-        found.append(
-            Estimate(
-                value=value, low=value - half, high=value + half, level=level, unit="nats",
-                method="logistic-cluster", diagnostics={"n_clusters": n_clusters},
-            )
-        )  # fmt: skip
+    found = [
+        student_estimate(
+            float(row @ fit.coefficients),
+            math.sqrt(max(0.0, float(row @ fit.covariance @ row))),
+            df=n_clusters - 1,
+            level=level,
+            unit="nats",
+            method="logistic-cluster",
+            diagnostics={"n_clusters": n_clusters},
+        )
+        for row in weights
+    ]
     return Choices(
         status=fit.status,
         slope=found[0],

@@ -272,7 +272,8 @@ def covariate_effects(
         The fit, errors clustered by number pair; a coefficient for each covariate by its name.
 
     Raises:
-        InputError: As there, or covariates that follow from one another or from the curve.
+        InputError: As there, covariates that follow from one another or from the curve, or no more
+            pairs of numbers than coefficients.
     """
     check_frame(frame, (*_COLUMNS, distance))
     ok = frame["p1"].notna() & frame[distance].notna() & covariates.notna().all(axis=1)
@@ -280,12 +281,16 @@ def covariate_effects(
     p1 = used["p1"].to_numpy(dtype=float)
     more = covariates.loc[used.index].to_numpy(dtype=float)
     design = _curve(np.maximum(p1, 1.0 - p1), more)
+    clusters = number_codes(used)
+    n_pairs = len(np.unique(clusters))
+    if n_pairs <= design.shape[1]:
+        raise InputError(
+            f"{n_pairs} pairs of numbers cannot tell {design.shape[1]} coefficients apart; take "
+            "fewer covariates, or items of the preset full"
+        )
     n_bends = design.shape[1] - 1 - more.shape[1]
     names = ["constant", *(f"curve {j}" for j in range(n_bends)), *covariates.columns]
-    return fit_cluster_ols(
-        used[distance].to_numpy(dtype=float), design, number_codes(used),
-        names=names,
-    )  # fmt: skip
+    return fit_cluster_ols(used[distance].to_numpy(dtype=float), design, clusters, names=names)
 
 
 def policy_distances(

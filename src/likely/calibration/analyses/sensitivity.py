@@ -11,11 +11,11 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from scipy.stats import t as student
 
 from likely.core.estimate import Estimate, Unit
 from likely.errors import InputError
 from likely.stats.correlations import rank_correlation
+from likely.stats.intervals import student_estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,10 +156,9 @@ def _jackknife(value: float, without: list[float], level: float, unit: Unit) -> 
     n = len(without)
     spread = np.array(without) - np.mean(without)
     error = math.sqrt((n - 1) / n * float(np.sum(spread**2)))
-    half = error * float(student.isf((1.0 - level) / 2.0, n - 1))
-    return Estimate(
-        value=value, low=value - half, high=value + half, level=level, unit=unit,
-        method="jackknife-template", diagnostics={"n_templates": n},
+    return student_estimate(
+        value, error, df=n - 1, level=level, unit=unit, method="jackknife-template",
+        diagnostics={"n_templates": n},
     )  # fmt: skip
 
 

@@ -9,12 +9,10 @@ import pandas as pd
 from jaxtyping import Float
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from likely.calibration.analyses.units import sampling_units
+from likely.calibration.analyses.units import UNIT_COLUMNS, sampling_units
 from likely.core.estimate import Estimate
 from likely.errors import InputError
 from likely.stats.pigeonhole import pigeonhole_correlation
-
-_UNITS = ("family", "template", "option_set", "scale", "number_pair")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +106,7 @@ def shared_errors(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Raises:
         InputError: As `model_similarity`.
     """
-    needed = ["model", "id", *_UNITS, "p1", "pi1"]
+    needed = ["model", "id", *UNIT_COLUMNS, "p1", "pi1"]
     missing = [name for name in needed if name not in frame.columns]
     if missing:
         raise InputError(f"the table needs the columns {needed}, it lacks {missing}")
@@ -123,7 +121,7 @@ def shared_errors(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
             f"similarity needs 2 models that answer the same items, got {list(wide.columns)!r} "
             f"with {len(shared)} items in common"
         )
-    units = frame.drop_duplicates("id").set_index("id").loc[shared.index, list(_UNITS)]
+    units = frame.drop_duplicates("id").set_index("id").loc[shared.index, list(UNIT_COLUMNS)]
     return shared, units.reset_index()
 
 

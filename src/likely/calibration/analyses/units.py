@@ -15,6 +15,10 @@ CLIP = 1e-9
 """Probabilities nearer than this to 0 or 1 count as this far in log-odds; they are counted."""
 
 
+UNIT_COLUMNS = ("family", "template", "option_set", "scale", "number_pair")
+"""Columns of a table of items that say what each was drawn from; see `sampling_units`."""
+
+
 def check_frame(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     """Raise unless a table of items has these columns and holds one model.
 
@@ -43,7 +47,7 @@ def sampling_units(frame: pd.DataFrame) -> dict[str, Int[np.ndarray, " N"]]:
     drawn besides: the same chance would count twice.
 
     Args:
-        frame: Columns ``family, template, option_set, scale, number_pair``.
+        frame: With `UNIT_COLUMNS`.
 
     Returns:
         The level of each item by factor: of ``template``, ``option_set`` and ``number_pair``

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
+from likely.calibration.analyses.units import UNIT_COLUMNS
 from likely.calibration.data_sets.items import Item
 from likely.calibration.metrics import log_shares
 from likely.calibration.remedies.twins import twin_options
@@ -53,7 +54,7 @@ class Evidence:
     Attributes:
         targets: What the items ask for.
         masses: What the model gives.
-        units: A row an item: ``family, template, option_set, scale, number_pair``.
+        units: A row an item, with `UNIT_COLUMNS`.
         twin: Shape ``(M,)``: the same option where the item's options are named the other way
             round, as a place among all options; -1 where that item is not there.
         tempered: Masses at other temperatures, if asked for.
@@ -117,7 +118,7 @@ def evidence_of(items: Sequence[Item], masses: Masses) -> Evidence:
             (i.family, i.template_id, i.option_set_id, i.scale, i.number_pair_id)
             for i in items
         ],
-        columns=["family", "template", "option_set", "scale", "number_pair"],
+        columns=UNIT_COLUMNS,
     )  # fmt: skip
     return Evidence(targets=goal, masses=masses, units=units, twin=twin_options(items))
 

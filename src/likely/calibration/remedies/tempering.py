@@ -91,6 +91,8 @@ def tempered_masses(
         CapabilityError: The model gives no whole rows.
         NumericalError: As `likely.core.engine.evaluate`.
     """
+    if batch < 1 or not items:
+        raise InputError(f"items and batches of at least 1 are needed, got {len(items)}, {batch!r}")
     policy = policy or Policy()
     order = sorted(range(len(items)), key=lambda place: items[place].context)
     forecast = None if meter is None else Forecast(meter=meter, n_items=len(items))
