@@ -19,6 +19,8 @@ from likely.calibration.data_sets.items import Item
 
 COUNTS = {
     "colors": (120, 6_600, 165_000),
+    "wordproblems": (160, 2_400, 33_600),
+    "distributions": (40, 320, 4_800),
     "coin_bias": (36, 288, 1_008),
     "coin_count": (40, 240, 2_268),
     "dice_sum": (20, 120, 1_032),
@@ -74,8 +76,7 @@ def other_designs(name: str) -> list[tuple[Item, ...]]:
 @pytest.mark.parametrize("name", NAMES)
 def test_presets_have_their_fixed_sizes(name):
     sizes = tuple(len(build(name, preset=preset)) for preset in PRESETS)
-    if name in COUNTS:
-        assert sizes == COUNTS[name]
+    assert sizes == COUNTS[name]
     if name not in PAPER:
         assert all(low <= size <= high for size, (low, high) in zip(sizes, BOUNDS, strict=True))
 

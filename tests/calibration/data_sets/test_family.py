@@ -1,6 +1,6 @@
 import pytest
 
-from likely.calibration.data_sets.family import FAMILIES, PAPER, PRESETS, build
+from likely.calibration.data_sets.family import FAMILIES, PAPER, build
 from likely.errors import InputError, UnknownNameError
 
 each_family = pytest.mark.parametrize("name", PAPER)
@@ -8,15 +8,6 @@ each_family = pytest.mark.parametrize("name", PAPER)
 
 def ids(name, **choice):
     return [item.id for item in build(name, **choice)]
-
-
-def test_the_presets_have_their_sizes():
-    sizes = {name: [len(build(name, preset=preset)) for preset in PRESETS] for name in PAPER}
-    assert sizes == {
-        "colors": [120, 6600, 165_000],
-        "wordproblems": [160, 2400, 33_600],
-        "distributions": [40, 320, 4800],
-    }
 
 
 @each_family

@@ -33,9 +33,8 @@ class NumberPair:
         first: Of the option mentioned first.
         second: Of the other.
         draw: Which of the pairs it is, whatever its order; a pair that was drawn twice is two.
-        repeat: How often this pair was drawn before: 0, or 1 at the second draw of a pair when a
-            scale has too few.
-        weight: A half for each of two draws of one pair, else 1.
+        repeat: How often this pair was drawn before: 0, or more when a scale has too few pairs.
+        weight: One over the number of its draws.
     """
 
     first: int

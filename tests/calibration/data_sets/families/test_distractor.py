@@ -5,11 +5,11 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 import pytest
+from family_checks import rendered
 
 from likely.calibration.data_sets.families.distractor import POSITIONS
-from likely.calibration.data_sets.family import build
 
-LITE = tuple(build("distractor", preset="lite"))
+LITE = rendered("distractor", "lite")
 SENTENCE = re.compile(
     r"(Tom is \d+ years old\. |The house was built in \d+\. |The number \d+ bus stops outside\. )"
 )

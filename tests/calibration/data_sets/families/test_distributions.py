@@ -3,6 +3,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from family_checks import rendered
 
 from likely.calibration.data_sets.families.distributions import (
     NOTATIONS,
@@ -13,7 +14,7 @@ from likely.calibration.data_sets.families.distributions import (
 )
 from likely.calibration.data_sets.family import build
 
-LITE = tuple(build("distributions", preset="lite"))
+LITE = rendered("distributions", "lite")
 
 
 def sampled():

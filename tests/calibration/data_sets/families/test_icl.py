@@ -6,11 +6,10 @@ from itertools import groupby
 from math import factorial, prod
 
 import pytest
+from family_checks import rendered
 from scipy.integrate import quad
 
-from likely.calibration.data_sets.family import build
-
-FULL = tuple(build("icl", preset="full"))
+FULL = rendered("icl", "full")
 
 
 def shown(item):

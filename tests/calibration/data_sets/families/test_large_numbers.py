@@ -5,12 +5,13 @@ from collections import defaultdict
 from fractions import Fraction
 
 import pytest
+from family_checks import rendered
 
 from likely.calibration.data_sets.colour_words import COLOUR_WORDS
 from likely.calibration.data_sets.families.large_numbers import SEPARATORS, separated
 from likely.calibration.data_sets.family import build
 
-LITE = tuple(build("large_numbers", preset="lite"))
+LITE = rendered("large_numbers", "lite")
 
 
 def counts(item):

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from family_checks import rendered
 from scipy import stats
 
 from likely.calibration.data_sets.families.named_dist import LAWS, MAX_OPTIONS, Law, law_of
-from likely.calibration.data_sets.family import build
 
-LITE = tuple(build("named_dist", preset="lite"))
+LITE = rendered("named_dist", "lite")
 
 
 def reference(law, values):

@@ -6,10 +6,12 @@ from fractions import Fraction
 from itertools import product
 from math import gcd
 
+from family_checks import rendered
+
 from likely.calibration.data_sets.families.scaled import FACTORS
 from likely.calibration.data_sets.family import build
 
-LITE = tuple(build("scaled", preset="lite"))
+LITE = rendered("scaled", "lite")
 
 
 def links():

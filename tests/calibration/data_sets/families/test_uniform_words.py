@@ -4,10 +4,11 @@ import re
 from collections import Counter
 from fractions import Fraction
 
-from likely.calibration.data_sets.families.uniform_words import CLASSES
-from likely.calibration.data_sets.family import build
+from family_checks import rendered
 
-FULL = tuple(build("uniform_words", preset="full"))
+from likely.calibration.data_sets.families.uniform_words import CLASSES
+
+FULL = rendered("uniform_words", "full")
 
 
 def test_every_word_of_the_class_is_an_option_and_all_are_equally_likely():

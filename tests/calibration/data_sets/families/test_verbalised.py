@@ -4,10 +4,12 @@ import re
 from collections import Counter
 from fractions import Fraction
 
+from family_checks import rendered
+
 from likely.calibration.data_sets.families.verbalised import TOTALS
 from likely.calibration.data_sets.family import build
 
-STATED = tuple(build("verbalised", preset="lite"))
+STATED = rendered("verbalised", "lite")
 REVEALED = tuple(build("verbalised", preset="lite", design="revealed"))
 COUNT = re.compile(
     r"(\d+) (red|blue|green|yellow|black|white)|(red|blue|green|yellow|black|white) buttons: (\d+)"

@@ -5,10 +5,9 @@ from collections import defaultdict
 from fractions import Fraction
 
 import pytest
+from family_checks import rendered
 
-from likely.calibration.data_sets.family import build
-
-LITE = tuple(build("zero_one", preset="lite"))
+LITE = rendered("zero_one", "lite")
 
 
 def urn(item):

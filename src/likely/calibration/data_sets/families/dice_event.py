@@ -133,7 +133,7 @@ def thresholds(n_dice: int, n_sides: int) -> tuple[int, ...]:
             for t in range(n_dice, n_dice * n_sides + 1)
             if event_probability(n_dice, n_sides, "upper", t) <= tail
         )
-        found += [t, n_dice * (n_sides + 1) + 1 - t]
+        found += [t, _mirror(n_dice, n_sides, t)]
     return tuple(found)
 
 
@@ -206,7 +206,12 @@ def _render(spec: object) -> Item:
 
 
 def _fold(n_dice: int, n_sides: int, threshold: int) -> int:
-    return max(threshold, n_dice * (n_sides + 1) + 1 - threshold)
+    return max(threshold, _mirror(n_dice, n_sides, threshold))
+
+
+def _mirror(n_dice: int, n_sides: int, threshold: int) -> int:
+    """Return the threshold that leaves below it what this one leaves from it on."""
+    return n_dice * (n_sides + 1) + 1 - threshold
 
 
 DICE_EVENT = Family(
