@@ -82,7 +82,7 @@ def with_policy(items, policy, *, model=None, mass=1.0, seed=0):
     frame["entropy_ideal"], frame["entropy_model"] = two_way(frame["p1"]), two_way(frame["pi1"])
     frame["entropy_gap"] = frame["entropy_model"] - frame["entropy_ideal"]
     right = np.sign(pi - 0.5) * np.sign(frame["p1"] - 0.5)
-    frame["is_direction_right"] = (1.0 + right) / 2.0
+    frame["is_direction_right"] = np.where(frame["p1"] == 0.5, np.nan, (1.0 + right) / 2.0)
     return frame
 
 

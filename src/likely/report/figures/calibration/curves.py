@@ -52,6 +52,7 @@ def reliability(tables: Tables) -> Drawing | Missing:
     frame = two_options(tables.frame)
     if not len(frame):
         return Missing(name=name, reason=_NO_ITEM)
+    check_columns(frame, ("pm", "is_direction_right"), what="the frame")
     models = names_of(frame, "model")
     n_rows, n_columns = grid_of(len(models))
     single = len(models) == 1
@@ -73,11 +74,9 @@ def reliability(tables: Tables) -> Drawing | Missing:
         points = _points(own)
         _ground(axes)
         _dots(axes, points, largest=len(own) > MOST_POINTS)
-        right, near = _shares(own)
         axes.set_title(shorten(model, 44), pad=28)
         axes.annotate(
-            f"right option preferred: {right:.0%};  within ±0.10: {near:.0%}\n"
-            f"{len(own):,} items, mean PM {own['pm'].mean():.2f}",
+            f"{_shares(own)}\n{len(own):,} items, mean PM {own['pm'].mean():.2f}",
             (0.0, 1.0), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points",
             size=7, color=SOFT,
         )  # fmt: skip
@@ -200,13 +199,15 @@ def _dots(axes: Axes, points: pd.DataFrame, *, largest: bool) -> None:
     )  # fmt: skip
 
 
-def _shares(own: pd.DataFrame) -> tuple[float, float]:
-    """Return the share of items in a right quadrant (a tie counts half) and inside the band."""
+def _shares(own: pd.DataFrame) -> str:
+    """Return in words how many items are in a right quadrant, and how many inside the band.
+
+    Where the numbers prefer no option there is no right quadrant.
+    """
     p, pi = own["p1"].to_numpy(dtype=np.float64), own["pi1"].to_numpy(dtype=np.float64)
-    decided = p != 0.5
-    agree = np.sign(p[decided] - 0.5) * np.sign(pi[decided] - 0.5)
-    right = float(np.mean((1.0 + agree) / 2.0)) if decided.any() else float("nan")
-    return right, float(np.mean(np.abs(pi - p) <= BAND))
+    near = f"within ±0.10: {np.mean(np.abs(pi - p) <= BAND):.0%}"
+    right = own["is_direction_right"].mean()
+    return near if np.isnan(right) else f"right option preferred: {right:.0%};  {near}"
 
 
 def _binned(own: pd.DataFrame, n_bins: int, seed: int) -> pd.DataFrame:
