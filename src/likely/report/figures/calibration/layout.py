@@ -93,6 +93,16 @@ def shorten(name: str, width: int = 36) -> str:
     return f"{name[: width - tail - 1]}…{name[-tail:]}"
 
 
+def head_panel(axes: Axes, name: str, told: str = "") -> None:
+    """Write a panel's name, and small below it the lines that tell what is in the panel."""
+    axes.set_title(shorten(name, 44), pad=17 + 11 * told.count("\n") if told else None)
+    if told:
+        axes.annotate(
+            told, (0.0, 1.0), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points",
+            size=7, color=SOFT,
+        )  # fmt: skip
+
+
 def write_numbers(
     axes: Axes, rows: Rows, table: pd.DataFrame, *, written: Callable[[pd.Series], str]
 ) -> None:

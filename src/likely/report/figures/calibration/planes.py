@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from likely.calibration.metrics import MASS_GATE
 from likely.report.figures.calibration.behaviour_map import BEHAVIOURS, behaviour_of
-from likely.report.figures.calibration.layout import shorten
+from likely.report.figures.calibration.layout import head_panel, shorten
 from likely.report.figures.calibration.tables import (
     Tables,
     check_columns,
@@ -23,8 +23,8 @@ from likely.report.figures.style import (
     RULE,
     SOFT,
     colour,
-    grid_of,
     marker,
+    panel_sheet,
     put_legend,
     sheet,
     styled,
@@ -61,41 +61,27 @@ def plane(tables: Tables) -> Drawing | Missing:
     if not len(cells):
         return Missing(name=name, reason="no cell has both a and b; their items have no mass")
     models = names_of(cells, "model")
-    n_rows, n_columns = grid_of(len(models))
-    single = len(models) == 1
-    figure, panels = sheet(
+    figure, panels = panel_sheet(
         title,
         "A dot is an ordered pair of options, a larger one several (×). Right: the "
         "first-mentioned is picked when it has the larger number; up: also when it has the "
         "smaller. In the lower right the number decides, along the diagonal order does."
         + ("" if tables.null_pm else " Shares alone count, however small the mass."),
-        height_in=(4.9 if single else 3.5) * n_rows + 0.3,
-        n_rows=n_rows,
-        n_columns=n_columns,
-        share_x=True,
-        share_y=True,
+        len(models),
+        each_in=4.9 if len(models) == 1 else 3.5,
+        foot_in=0.3,
+        shared_x="a, share picking first when the first is higher (0 to 1)",
+        shared_y="b, share picking first\nwhen the second is higher (0 to 1)",
     )
-    flat = [axes for row in panels for axes in row]
-    for axes, model in zip(flat, models, strict=False):
+    for axes, model in zip(panels, models, strict=True):
         _corners(axes)
         own = cells[cells["model"] == model]
         kinds = np.array([behaviour_of(str(x)) for x in own["dominant"]])
         _spots(axes, own, kinds)
         n_left = int(n_asked[model]) - len(own)
-        axes.set_title(shorten(model, 44), pad=17 if n_left else None)
-        if n_left:
-            axes.annotate(
-                f"{n_left:,} of {n_asked[model]:,} pairs have too little mass to stand anywhere",
-                (0.0, 1.0), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points",
-                size=7, color=SOFT,
-            )  # fmt: skip
-    for axes in flat[len(models) :]:
-        axes.set_axis_off()
-    for row in panels:
-        row[0].set_ylabel("b, share picking first\nwhen the second is higher (0 to 1)")
-    for axes in panels[-1]:
-        axes.set_xlabel("a, share picking first when the first is higher (0 to 1)")
-    put_legend(figure, flat[: len(models)], n_columns=5)
+        left = f"{n_left:,} of {n_asked[model]:,} pairs have too little mass to stand anywhere"
+        head_panel(axes, model, left if n_left else "")
+    put_legend(figure, panels, n_columns=5)
     columns = ["model", *(["family"] if "family" in cells.columns else []), *needed]
     data = cells[columns].reset_index(drop=True)
     return Drawing(name=name, title=title, figure=figure, data=data)
@@ -165,17 +151,16 @@ def tuning(tables: Tables) -> Drawing | Missing:
     if not len(data):
         return Missing(name=name, reason=_NO_ITEM)
     families = names_of(data, "family")
-    n_rows, n_columns = grid_of(len(families), n_columns=3)
-    figure, panels = sheet(
+    figure, panels = panel_sheet(
         title,
         "An arrow goes from the base model (hollow) to the instruct model (filled). To the left: "
         "tuning takes entropy away; down: it brings the law nearer to the numbers.",
-        height_in=(3.2 if len(families) > 1 else 4.0) * n_rows + 0.4,
-        n_rows=n_rows,
-        n_columns=n_columns,
+        len(families),
+        each_in=4.0 if len(families) == 1 else 3.2,
+        foot_in=0.4,
+        n_columns=3,
     )
-    flat = [axes for row in panels for axes in row]
-    for axes, family in zip(flat, families, strict=False):
+    for axes, family in zip(panels, families, strict=True):
         own = data[data["family"] == family]
         for _, row in own.iterrows():
             _arrow(axes, row, index=pairs.index((row["base"], row["instruct"])))
@@ -186,9 +171,7 @@ def tuning(tables: Tables) -> Drawing | Missing:
         axes.set_title(family)
         axes.set_xlabel("entropy_gap, bits")
         axes.set_ylabel(_DISTANCE[str(own["metric"].iloc[0])])
-    for axes in flat[len(families) :]:
-        axes.set_axis_off()
-    put_legend(figure, flat[: len(families)], n_columns=2)
+    put_legend(figure, panels, n_columns=2)
     return Drawing(name=name, title=title, figure=figure, data=data)
 
 
