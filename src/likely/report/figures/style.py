@@ -212,9 +212,11 @@ def panel_sheet(
         axes.set_axis_off()
     for axes in flat[::n_columns]:
         axes.set_ylabel(shared_y)
-    for axes in flat[-n_columns:]:
+    panels = flat[:n]
+    for axes in panels[-n_columns:]:  # those with none below them; the last row may be short
         axes.set_xlabel(shared_x)
-    return figure, flat[:n]
+        axes.tick_params(labelbottom=True)
+    return figure, panels
 
 
 def put_legend(figure: Figure, panels: Sequence[Axes], *, n_columns: int = 4) -> None:
