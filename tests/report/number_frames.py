@@ -172,7 +172,7 @@ def baselines_of(frame):
     metrics = (("wd01", 1.0), ("wd_paper", np.sqrt(2.0)), ("wd_line_norm", 1.0))
     return pd.DataFrame(
         [
-            {"baseline": name, "family": family, "scale": "all", "metric": metric,
+            {"baseline": name, "family": family, "scale": "", "metric": metric,
              "value": value * factor}
             for family, name, value in rows
             for metric, factor in metrics
@@ -189,9 +189,7 @@ def estimates_of(frame, metrics=("pm", "wd01", "wd_paper", "wd_line_norm", "entr
             x = own[metric].dropna().to_numpy(dtype=float)
             if len(x):
                 half = 1.96 * x.std() / np.sqrt(len(x) / 20)
-                rows.append(
-                    (model, family, "all", metric, x.mean(), x.mean() - half, x.mean() + half)
-                )
+                rows.append((model, family, "", metric, x.mean(), x.mean() - half, x.mean() + half))
     return pd.DataFrame(
         rows, columns=["model", "family", "scale", "metric", "value", "low", "high"]
     )
