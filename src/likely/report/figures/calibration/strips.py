@@ -5,7 +5,7 @@ import pandas as pd
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from likely.report.figures.calibration.layout import shorten, with_interval
+from likely.report.figures.calibration.layout import shorten, with_interval, write_numbers
 from likely.report.figures.calibration.tables import (
     Tables,
     check_columns,
@@ -67,7 +67,8 @@ def strengths(tables: Tables) -> Drawing | Missing:
         ys = own["option"].map(place).to_numpy(dtype=np.float64)
         _strength_rows(axes, own, ys + (i - (len(models) - 1) / 2.0) * step, index=i)
         if len(models) == 1:
-            _write_strengths(axes, own, ys)
+            told = own.rename(columns={"strength": "value"})
+            write_numbers(axes, ys.tolist(), told, written=with_interval)
     axes.axvline(0.0, color=SOFT, linewidth=0.9)
     axes.set_yticks(range(len(options)), [shorten(option) for option in options])
     axes.set_ylim(len(options) - 0.4, -0.6)
@@ -142,15 +143,6 @@ def _strength_rows(
         own["strength"], ys, color=colour(index), marker=marker(index), s=22, zorder=3,
         label=shorten(str(own["model"].iloc[0])),
     )  # fmt: skip
-
-
-def _write_strengths(axes: Axes, own: pd.DataFrame, ys: Float[np.ndarray, " K"]) -> None:
-    for y, (_, row) in zip(ys, own.iterrows(), strict=True):
-        axes.annotate(
-            with_interval(row.rename({"strength": "value"})), (1.0, float(y)),
-            xycoords=axes.get_yaxis_transform(), xytext=(6, 0), textcoords="offset points",
-            va="center", size=7.5,
-        )  # fmt: skip
 
 
 def _bound_rows(axes: Axes, own: pd.DataFrame) -> None:
