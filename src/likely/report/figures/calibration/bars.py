@@ -19,6 +19,7 @@ from likely.report.figures.calibration.layout import (
 from likely.report.figures.calibration.tables import (
     Tables,
     baseline_values,
+    family_distances,
     family_means,
 )
 from likely.report.figures.drawing import Drawing, Missing
@@ -105,7 +106,7 @@ def distance(tables: Tables, *, unit: str = "wd01") -> Drawing | Missing:
             numbers have a panel of their own in ``wd_line_norm``.
 
     Returns:
-        Data: `family_means` with ``metric``, and a row each baseline with its name as ``model``.
+        Data: `family_distances`, and a row each baseline with its name as ``model``.
 
     Raises:
         InputError: Another unit.
@@ -113,12 +114,10 @@ def distance(tables: Tables, *, unit: str = "wd01") -> Drawing | Missing:
     if unit not in ("wd01", "wd_paper"):
         raise InputError(f"the unit is 'wd01' or 'wd_paper', got {unit!r}")
     name, title = "F02-distance", "F2  Distance from the ideal law, and what simple policies score"
-    on_line = family_means(tables, "wd_line_norm").assign(metric="wd_line_norm", kind="model")
-    named = family_means(tables, unit).assign(metric=unit, kind="model")
-    named = named[~named["family"].isin(on_line["family"])]
-    parts = [part for part in (named, on_line) if len(part)]
-    if not parts:
+    means = family_distances(tables, unit).assign(kind="model")
+    if not len(means):
         return Missing(name=name, reason=_NO_ITEM)
+    parts = [part for _, part in means.groupby("metric", sort=False)]
     placed = [rows_of(part) for part in parts]
     figure, panels = sheet(
         title,

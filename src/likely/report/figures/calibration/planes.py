@@ -13,6 +13,7 @@ from likely.report.figures.calibration.layout import head_panel, shorten
 from likely.report.figures.calibration.tables import (
     Tables,
     check_columns,
+    family_distances,
     family_means,
     names_of,
     with_model,
@@ -99,18 +100,19 @@ def mass_distance(tables: Tables) -> Drawing | Missing:
     """
     name, title = "F11-mass-distance", "F11  Mass and distance together"
     check_columns(tables.frame, ("pm", "wd01", "wd_line_norm", "template"), what="the frame")
+    means = family_distances(tables)
+    if not len(means):
+        return Missing(name=name, reason=_NO_ITEM)
+    metric_of = dict(zip(means["family"], means["metric"], strict=True))
     frame = tables.frame
-    is_line = frame["family"].map(frame.groupby("family")["wd_line_norm"].count() > 0)
+    is_line = frame["family"].map(metric_of) == "wd_line_norm"
     frame = frame.assign(wd=frame["wd_line_norm"].where(is_line, frame["wd01"]))
     frame = frame[frame["wd"].notna()]
-    if not len(frame):
-        return Missing(name=name, reason=_NO_ITEM)
     keys = ["model", "family", "template"]
     small = frame.groupby(keys, sort=False, as_index=False)[["pm", "wd"]].mean()
-    large = _family_points(tables, frame)
+    large = _family_points(tables, means, frame)
     data = pd.concat([large, small], ignore_index=True)
-    data["metric"] = np.where(data["family"].map(is_line.groupby(frame["family"]).first()),
-                              "wd_line_norm", "wd01")  # fmt: skip
+    data["metric"] = data["family"].map(metric_of)
     data["is_gated"] = data["pm"] >= MASS_GATE
     figure, [[axes]] = sheet(
         title,
@@ -234,18 +236,19 @@ _MOST = 12
 _OUTWARD = {0.0: -1, 0.5: 0, 1.0: 1}
 
 
-def _family_points(tables: Tables, frame: pd.DataFrame) -> pd.DataFrame:
+def _family_points(tables: Tables, means: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     pm = family_means(tables, "pm").set_index(["model", "family"])["value"]
-    means = {name: family_means(tables, name) for name in ("wd01", "wd_line_norm")}
-    wd = pd.concat([means["wd_line_norm"], means["wd01"]]).drop_duplicates(["model", "family"])
-    wd = wd[["model", "family", "value"]].rename(columns={"value": "wd"})
-    pairs = [(m, f) for m, f in zip(wd["model"], wd["family"], strict=True)]
-    wd = wd.assign(template="all", pm=[float(pm.loc[pair]) for pair in pairs])
+    pairs = [(m, f) for m, f in zip(means["model"], means["family"], strict=True)]
     order = {pair: i for i, pair in enumerate(
         frame[["model", "family"]].drop_duplicates().itertuples(index=False, name=None)
     )}  # fmt: skip
-    wd["_order"] = [order[pair] for pair in pairs]
-    return wd.sort_values("_order", ignore_index=True)[["model", "family", "template", "pm", "wd"]]
+    points = means.rename(columns={"value": "wd"}).assign(
+        template="all",
+        pm=[float(pm.loc[pair]) for pair in pairs],
+        _order=[order[pair] for pair in pairs],
+    )
+    ordered = points.sort_values("_order", ignore_index=True)
+    return ordered[["model", "family", "template", "pm", "wd"]]
 
 
 def _gated_points(axes: Axes, own: pd.DataFrame, shade: str, shape: str) -> None:
@@ -284,9 +287,7 @@ _KEYS = 6
 
 def _arrows(tables: Tables, pairs: list[tuple[str, str]]) -> pd.DataFrame:
     gaps = family_means(tables, "entropy_gap").set_index(["model", "family"])["value"]
-    on_line = family_means(tables, "wd_line_norm").assign(metric="wd_line_norm")
-    named = family_means(tables, "wd01").assign(metric="wd01")
-    wd = pd.concat([on_line, named]).drop_duplicates(["model", "family"])
+    wd = family_distances(tables)
     found = {
         (str(m), str(f)): (str(kind), float(value))
         for m, f, kind, value in wd[["model", "family", "metric", "value"]].itertuples(index=False)

@@ -129,6 +129,24 @@ def family_means(tables: Tables, metric: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "family", "value", "low", "high", "n"])
 
 
+def family_distances(tables: Tables, unit: str = "wd01") -> pd.DataFrame:
+    """Return the mean distance by model and family, each family in the metric of its options.
+
+    Args:
+        tables: Of which the frame has ``wd_line_norm`` and the unit.
+        unit: Metric of options that are names; of numbers it is ``wd_line_norm``.
+
+    Returns:
+        `family_means` with ``metric``, names before numbers; a family has one metric for all
+        models.
+    """
+    on_line = family_means(tables, "wd_line_norm").assign(metric="wd_line_norm")
+    named = family_means(tables, unit).assign(metric=unit)
+    named = named[~named["family"].isin(on_line["family"])]
+    parts = [part for part in (named, on_line) if len(part)] or [named]
+    return pd.concat(parts, ignore_index=True)
+
+
 def _given(
     estimates: pd.DataFrame | None, metric: str, family: str, model: str
 ) -> tuple[float, float, float] | None:
