@@ -82,7 +82,7 @@ def with_policy(items, policy, *, model=None, mass=1.0, seed=0):
     frame["entropy_ideal"], frame["entropy_model"] = two_way(frame["p1"]), two_way(frame["pi1"])
     frame["entropy_gap"] = frame["entropy_model"] - frame["entropy_ideal"]
     right = np.sign(pi - 0.5) * np.sign(frame["p1"] - 0.5)
-    frame["is_direction_right"] = (1.0 + right) / 2.0
+    frame["is_direction_right"] = np.where(frame["p1"] == 0.5, np.nan, (1.0 + right) / 2.0)
     return frame
 
 
@@ -172,7 +172,7 @@ def baselines_of(frame):
     metrics = (("wd01", 1.0), ("wd_paper", np.sqrt(2.0)), ("wd_line_norm", 1.0))
     return pd.DataFrame(
         [
-            {"baseline": name, "family": family, "scale": "all", "metric": metric,
+            {"baseline": name, "family": family, "scale": "", "metric": metric,
              "value": value * factor}
             for family, name, value in rows
             for metric, factor in metrics
@@ -189,9 +189,7 @@ def estimates_of(frame, metrics=("pm", "wd01", "wd_paper", "wd_line_norm", "entr
             x = own[metric].dropna().to_numpy(dtype=float)
             if len(x):
                 half = 1.96 * x.std() / np.sqrt(len(x) / 20)
-                rows.append(
-                    (model, family, "all", metric, x.mean(), x.mean() - half, x.mean() + half)
-                )
+                rows.append((model, family, "", metric, x.mean(), x.mean() - half, x.mean() + half))
     return pd.DataFrame(
         rows, columns=["model", "family", "scale", "metric", "value", "low", "high"]
     )

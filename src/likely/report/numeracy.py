@@ -16,7 +16,6 @@ from likely.calibration.data_sets.items import Item
 from likely.calibration.metrics import MASS_GATE
 from likely.core.estimate import Cost, Estimate
 from likely.report.display import probability
-from likely.report.figures.calibration.tables import ALL_SCALES
 
 BASELINES = {
     "best_constant": "best constant",
@@ -317,7 +316,7 @@ def _family(measured: Measured, name: str) -> FamilyLook:
 
 def _baselines(table: pd.DataFrame, family: str, metric: str) -> dict[str, float]:
     own = table[(table["family"] == family) & (table["metric"] == metric)]
-    own = own[own["scale"].isin(ALL_SCALES) & own["value"].notna()]
+    own = own[(own["scale"] == "") & own["value"].notna()]
     given = {str(k): float(v) for k, v in zip(own["baseline"], own["value"], strict=True)}
     shown = ("pick_first",) if metric == "wd_line_norm" else _OF_NAMES
     return {name: given[name] for name in shown if name in given}

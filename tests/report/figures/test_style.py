@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from likely.report.figures.style import PALETTE, colour, ink_on, lighten, marker
+from likely.report.figures.style import PALETTE, colour, ink_on, lighten, marker, panel_sheet
 
 
 def luminance(shade):
@@ -37,6 +37,29 @@ def test_the_first_four_colours_stay_apart_without_a_cone(kind):
     seen = [dichromat(lighten(shade, 1.0), kind) for shade in PALETTE[:4]]
     for one, other in itertools.combinations(seen, 2):
         assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 0.1
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n_columns", [2, 3])
+def test_each_column_of_panels_has_its_shared_axis_named_below_the_lowest(n, n_columns):
+    figure, panels = panel_sheet(
+        "", "", n, each_in=2.0, foot_in=0.3, n_columns=n_columns, shared_x="x", shared_y="y"
+    )
+    assert len(panels) == n
+    assert [axes for axes in figure.axes if axes.axison] == panels
+    for i, axes in enumerate(panels):
+        is_lowest, is_left = i + n_columns >= n, i % n_columns == 0
+        assert axes.get_xlabel() == ("x" if is_lowest else "")
+        assert axes.xaxis.get_tick_params()["labelbottom"] == is_lowest
+        assert axes.get_ylabel() == ("y" if is_left else "")
+        assert axes.yaxis.get_tick_params().get("labelleft", True) == is_left
+
+
+def test_panels_that_share_no_axis_all_have_numbers_and_no_names():
+    _, panels = panel_sheet("title", "note", 5, each_in=2.0, foot_in=0.3)
+    for axes in panels:
+        assert axes.get_xlabel() == axes.get_ylabel() == ""
+        assert axes.xaxis.get_tick_params().get("labelbottom", True)
 
 
 def test_colour_and_shape_together_name_up_to_64_series():

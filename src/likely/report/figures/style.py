@@ -21,7 +21,7 @@ Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
 WIDTH_IN = 7.2
 """Width of every figure, inches: a column of text, where its 8 points stay readable."""
 
-INK, SOFT, RULE, WASH = "#16181d", "#565b66", "#d9d9d2", "#f1f1ec"
+INK, SOFT, RULE = "#16181d", "#565b66", "#d9d9d2"
 
 PALETTE = (
     "#0072b2", "#d55e00", "#009e73", "#aa4499", "#56b4e9", "#e69f00", "#555555", "#882255",
@@ -171,6 +171,52 @@ def grid_of(n: int, *, n_columns: int = 2) -> tuple[int, int]:
     """
     columns = min(n, n_columns)
     return math.ceil(n / columns), columns
+
+
+def panel_sheet(
+    title: str,
+    note: str,
+    n: int,
+    *,
+    each_in: float,
+    foot_in: float,
+    n_columns: int = 2,
+    shared_x: str = "",
+    shared_y: str = "",
+) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure with its heading, and its ``n`` panels one after the other.
+
+    Args:
+        title: What the figure is, with its number.
+        note: How to read it; broken into lines.
+        n: Of panels; what is left of the last row stays empty.
+        each_in: Height of a row of panels, inches.
+        foot_in: What stands below them all, such as a legend, inches.
+        n_columns: Of panels, at most.
+        shared_x: Name of the horizontal axis that all panels have, written below the lowest; by
+            default each has its own.
+        shared_y: The same of the vertical axis, written at the left.
+    """
+    n_rows, n_columns = grid_of(n, n_columns=n_columns)
+    figure, rows = sheet(
+        title,
+        note,
+        height_in=each_in * n_rows + foot_in,
+        n_rows=n_rows,
+        n_columns=n_columns,
+        share_x=bool(shared_x),
+        share_y=bool(shared_y),
+    )
+    flat = [axes for row in rows for axes in row]
+    for axes in flat[n:]:
+        axes.set_axis_off()
+    for axes in flat[::n_columns]:
+        axes.set_ylabel(shared_y)
+    panels = flat[:n]
+    for axes in panels[-n_columns:]:  # those with none below them; the last row may be short
+        axes.set_xlabel(shared_x)
+        axes.tick_params(labelbottom=True)
+    return figure, panels
 
 
 def put_legend(figure: Figure, panels: Sequence[Axes], *, n_columns: int = 4) -> None:

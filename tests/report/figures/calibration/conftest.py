@@ -44,5 +44,10 @@ def four():
 
 
 @pytest.fixture(scope="session")
+def three():
+    return tables_of(list(MODELS)[:3], bounds=True)
+
+
+@pytest.fixture(scope="session")
 def two():
     return tables_of(["sharp", "flat"], pairs=(("flat", "sharp"),), bounds=True)

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import number_frames as make
 import numpy as np
+import pandas as pd
 import pytest
 
 from likely.report.figures import Missing
-from likely.report.figures.calibration import curves
+from likely.report.figures.calibration import Tables, curves
 from likely.report.figures.calibration.curves import reliability, slope
 
 
@@ -40,6 +42,20 @@ def test_the_panel_says_how_many_items_are_right_and_near(four):
         right, near = own["is_direction_right"].mean(), (own["wd01"] <= 0.10).mean()
         assert f"{right:.0%}" in text
         assert f"within ±0.10: {near:.0%}" in text
+
+
+def test_items_whose_numbers_are_equal_have_no_right_option(one):
+    items = make.two_option_items(make.COLOURS[:3], n_pairs=2)
+    ties = make.with_policy(items.assign(n2=items["n1"], p1=0.5), "first", model="sharp")
+    near = f"within ±0.10: {(ties['wd01'] <= 0.10).mean():.0%}"
+    [axes] = reliability(Tables(frame=ties)).figure.axes
+    assert axes.texts[0].get_text().split("\n")[0] == near
+    decided = named(one)
+    both = Tables(frame=pd.concat([decided, ties], ignore_index=True))
+    [axes] = reliability(both).figure.axes
+    assert f"right option preferred: {decided['is_direction_right'].mean():.0%};" in (
+        axes.texts[0].get_text()
+    )
 
 
 def test_a_bin_of_the_slope_is_a_mean_over_its_items(four):

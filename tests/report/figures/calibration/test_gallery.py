@@ -46,6 +46,18 @@ def test_two_runs_write_the_same_bytes(two, name, tmp_path):
     assert b"NaN" not in one[0]
 
 
+@pytest.mark.parametrize("name", ["reliability", "slope", "plane", "bounds"])
+def test_of_three_models_the_second_and_the_third_have_the_axis_named_below_them(name, three):
+    *panels, empty = draw(name, three).figure.axes
+    assert not empty.axison
+    above, *lowest = panels
+    assert above.get_xlabel() == ""
+    assert len({axes.get_xlabel() for axes in lowest} - {""}) == 1
+    for axes in lowest:
+        assert axes.get_xlabel()
+        assert [label for label in axes.get_xticklabels() if label.get_visible()]
+
+
 def test_an_unknown_figure_is_named(one):
     with pytest.raises(UnknownNameError, match="no figure named 'mas'"):
         draw("mas", one)

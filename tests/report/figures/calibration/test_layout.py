@@ -1,7 +1,9 @@
+import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likely.report.figures.calibration.layout import decimal, place_rows, shorten
+from likely.report.display import fixed
+from likely.report.figures.calibration.layout import place_rows, rows_of, shorten
 
 
 @given(st.lists(st.sampled_from("abcd"), unique=True, min_size=1), st.integers(1, 4))
@@ -19,6 +21,16 @@ def test_no_two_rows_share_a_place_and_spans_hold_their_rows(families, n_models)
     assert bool(rows.heads) == (n_models > 1)
 
 
+def test_the_rows_of_a_table_stand_where_its_pairs_do_in_its_own_order():
+    table = pd.DataFrame({"family": ["dice", "colors", "dice"], "model": ["one", "two", "two"]})
+    rows = rows_of(table)
+    assert rows == place_rows([("dice", "one"), ("colors", "two"), ("dice", "two")])
+    backwards = table.iloc[::-1]
+    assert rows.places(backwards) == [
+        rows.at[("dice", "two")], rows.at[("colors", "two")], rows.at[("dice", "one")],
+    ]  # fmt: skip
+
+
 @given(st.text(max_size=80), st.integers(4, 40))
 def test_a_shortened_name_keeps_its_ends_and_fits(name, width):
     short = shorten(name, width)
@@ -27,4 +39,4 @@ def test_a_shortened_name_keeps_its_ends_and_fits(name, width):
 
 
 def test_numbers_have_a_true_minus_sign_and_no_negative_zero():
-    assert [decimal(x) for x in (-0.5, -0.001, 1.0)] == ["−0.50", "0.00", "1.00"]
+    assert [fixed(x) for x in (-0.5, -0.001, 1.0)] == ["−0.50", "0.00", "1.00"]

@@ -6,12 +6,12 @@ from matplotlib.axes import Axes
 
 from likely.calibration.metrics import MASS_GATE
 from likely.errors import InputError
+from likely.report.display import fixed
 from likely.report.figures.calibration.layout import (
     Rows,
-    decimal,
     head_numbers,
     name_rows,
-    place_rows,
+    rows_of,
     whiskers,
     with_interval,
     write_numbers,
@@ -19,6 +19,7 @@ from likely.report.figures.calibration.layout import (
 from likely.report.figures.calibration.tables import (
     Tables,
     baseline_values,
+    family_distances,
     family_means,
 )
 from likely.report.figures.drawing import Drawing, Missing
@@ -71,7 +72,7 @@ def mass(tables: Tables) -> Drawing | Missing:
         float(np.mean(frame.loc[(frame["family"] == f) & (frame["model"] == m), "pm"] >= MASS_GATE))
         for f, m in zip(table["family"], table["model"], strict=True)
     ]
-    rows = place_rows(list(zip(table["family"], table["model"], strict=True)))
+    rows = rows_of(table)
     figure, [[axes]] = sheet(
         title,
         "Mean over items of PM, the share of the next-word probability that falls on the item's "
@@ -86,7 +87,10 @@ def mass(tables: Tables) -> Drawing | Missing:
     axes.set_xlabel("PM, probability (0 to 1)")
     head_numbers(axes, "mean [interval]  ·  items ≥ 0.75")
     write_numbers(
-        axes, rows, table, written=lambda r: f"{with_interval(r)}  ·  {r['share_gated']:.0%}"
+        axes,
+        rows.places(table),
+        table,
+        written=lambda r: f"{with_interval(r)}  ·  {r['share_gated']:.0%}",
     )
     put_legend(figure, [axes])
     return Drawing(name=name, title=title, figure=figure, data=table)
@@ -102,7 +106,7 @@ def distance(tables: Tables, *, unit: str = "wd01") -> Drawing | Missing:
             numbers have a panel of their own in ``wd_line_norm``.
 
     Returns:
-        Data: `family_means` with ``metric``, and a row each baseline with its name as ``model``.
+        Data: `family_distances`, and a row each baseline with its name as ``model``.
 
     Raises:
         InputError: Another unit.
@@ -110,13 +114,11 @@ def distance(tables: Tables, *, unit: str = "wd01") -> Drawing | Missing:
     if unit not in ("wd01", "wd_paper"):
         raise InputError(f"the unit is 'wd01' or 'wd_paper', got {unit!r}")
     name, title = "F02-distance", "F2  Distance from the ideal law, and what simple policies score"
-    on_line = family_means(tables, "wd_line_norm").assign(metric="wd_line_norm", kind="model")
-    named = family_means(tables, unit).assign(metric=unit, kind="model")
-    named = named[~named["family"].isin(on_line["family"])]
-    parts = [part for part in (named, on_line) if len(part)]
-    if not parts:
+    means = family_distances(tables, unit).assign(kind="model")
+    if not len(means):
         return Missing(name=name, reason=_NO_ITEM)
-    placed = [place_rows(list(zip(p["family"], p["model"], strict=True))) for p in parts]
+    parts = [part for _, part in means.groupby("metric", sort=False)]
+    placed = [rows_of(part) for part in parts]
     figure, panels = sheet(
         title,
         "Mean over items; 0 is calibrated. A line is what a policy scores on the same items that "
@@ -133,7 +135,7 @@ def distance(tables: Tables, *, unit: str = "wd01") -> Drawing | Missing:
         axes.set_xlim(0.0, _round_up(max(part[["value", "high"]].max().max(), *lines["value"], 0)))
         axes.set_xlabel(DISTANCES[metric])
         head_numbers(axes, "mean [interval]")
-        write_numbers(axes, rows, part, written=with_interval)
+        write_numbers(axes, rows.places(part), part, written=with_interval)
         data += [part, lines]
     put_legend(figure, [axes for [axes] in panels], n_columns=6)
     table = pd.concat([part for part in data if len(part)], ignore_index=True)
@@ -158,7 +160,7 @@ def entropy(tables: Tables) -> Drawing | Missing:
         for f, m in zip(table["family"], table["model"], strict=True)
     ]
     table["floor"], table["ceiling"] = [low for low, _ in ends], [high for _, high in ends]
-    rows = place_rows(list(zip(table["family"], table["model"], strict=True)))
+    rows = rows_of(table)
     figure, [[axes]] = sheet(
         title,
         "Mean over items of RE = H(Π) − H(P). Below 0 the model is surer than the numbers allow; "
@@ -166,7 +168,7 @@ def entropy(tables: Tables) -> Drawing | Missing:
         "be.",
         height_in=rows.height_in + 0.75,
     )
-    ys = [rows.at[(f, m)] for f, m in zip(table["family"], table["model"], strict=True)]
+    ys = rows.places(table)
     axes.hlines(ys, table["floor"], table["ceiling"], color=RANGE, linewidth=7, zorder=1)
     axes.scatter(
         table["floor"], ys, marker="|", s=60, color=PALETTE[1], zorder=3, label="floor, −H(P)"
@@ -182,9 +184,7 @@ def entropy(tables: Tables) -> Drawing | Missing:
     axes.grid(axis="x")
     axes.set_xlabel("entropy_gap, RE = H(Π) − H(P), bits")
     head_numbers(axes, "mean [interval]  ·  floor")
-    write_numbers(
-        axes, rows, table, written=lambda r: f"{with_interval(r)}  ·  {decimal(r['floor'])}"
-    )
+    write_numbers(axes, ys, table, written=lambda r: f"{with_interval(r)}  ·  {fixed(r['floor'])}")
     put_legend(figure, [axes])
     return Drawing(name=name, title=title, figure=figure, data=table)
 
@@ -194,8 +194,7 @@ RANGE = lighten(SOFT, 0.18)
 
 
 def _bars(axes: Axes, rows: Rows, table: pd.DataFrame) -> None:
-    ys = [rows.at[(f, m)] for f, m in zip(table["family"], table["model"], strict=True)]
-    axes.barh(ys, table["value"], height=0.68, color=_BAR, zorder=2)
+    axes.barh(rows.places(table), table["value"], height=0.68, color=_BAR, zorder=2)
     whiskers(axes, rows, table)
     name_rows(axes, rows)
     axes.grid(axis="x")

@@ -21,7 +21,7 @@ from likely.report.figures.calibration.tables import (
     with_model,
 )
 from likely.report.figures.drawing import Drawing, Missing
-from likely.report.figures.style import INK, RULE, SOFT, grid_of, ink_on, lighten, sheet, styled
+from likely.report.figures.style import INK, RULE, SOFT, ink_on, lighten, panel_sheet, styled
 
 BEHAVIOURS = {
     "calibrated": ("Calibrated", "C", "#b8860b"),
@@ -86,11 +86,9 @@ def behaviours(tables: Tables, *, with_distance: bool = True) -> Drawing | Missi
         return Missing(name=name, reason=reason)
     options = seriate(cells)
     models = names_of(cells, "model")
-    n_rows, n_columns = grid_of(len(models))
     is_null = (cells["behaviour"] == "null").any()
     is_sparse = cells["option_pair"].nunique() < len(options) * (len(options) - 1)
-    each = 6.2 if len(models) == 1 else 3.55
-    figure, panels = sheet(
+    figure, panels = panel_sheet(
         title,
         (f"Items of {family}. " if family else "")
         + "Columns: the option mentioned first; rows: the second. "
@@ -100,17 +98,14 @@ def behaviours(tables: Tables, *, with_distance: bool = True) -> Drawing | Missi
         + (f" N: mass below {tables.null_pm:g} on both, too little to tell." if is_null else "")
         + ("" if tables.null_pm else " Shares alone count, however small the mass.")
         + (" Empty: not asked." if is_sparse else ""),
-        height_in=each * n_rows + 0.35,
-        n_rows=n_rows,
-        n_columns=n_columns,
+        len(models),
+        each_in=6.2 if len(models) == 1 else 3.55,
+        foot_in=0.35,
     )
-    flat = [axes for row in panels for axes in row]
-    for axes, model in zip(flat, models, strict=False):
+    for axes, model in zip(panels, models, strict=True):
         own = cells[cells["model"] == model]
         _draw_map(axes, own, options, size=7.5 if len(models) == 1 else 5.3, second=with_distance)
         axes.set_title(shorten(model, 60 if len(models) == 1 else 40))
-    for axes in flat[len(models) :]:
-        axes.set_axis_off()
     _put_key(figure, cells)
     rank = {option: i for i, option in enumerate(options)}
     by_place = cells.assign(_m=cells["model"].map({m: i for i, m in enumerate(models)}))

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 
 from likely.report.figures.calibration.intervals import DESIGN, mean_of
-from likely.report.figures.calibration.layout import shorten
+from likely.report.figures.calibration.layout import head_panel
 from likely.report.figures.calibration.tables import Tables, check_columns, names_of, two_options
 from likely.report.figures.drawing import Drawing, Missing
 from likely.report.figures.style import (
@@ -14,10 +14,9 @@ from likely.report.figures.style import (
     RULE,
     SOFT,
     Dash,
-    grid_of,
     lighten,
+    panel_sheet,
     put_legend,
-    sheet,
     styled,
 )
 
@@ -31,6 +30,7 @@ SQUARE = 0.02
 """Side of the squares."""
 
 _NO_ITEM = "no item has two options and any mass on them; score items of such a family"
+_IDEAL = "p₁, ideal probability (0 to 1)"
 _ORDERS: dict[str, tuple[str, str, str, Dash]] = {
     "forward": ("options in the alphabet's order", PALETTE[0], "o", "-"),
     "reversed": ("the other way round", PALETTE[1], "s", (0.0, (4.0, 1.5))),
@@ -52,40 +52,28 @@ def reliability(tables: Tables) -> Drawing | Missing:
     frame = two_options(tables.frame)
     if not len(frame):
         return Missing(name=name, reason=_NO_ITEM)
+    check_columns(frame, ("pm", "is_direction_right"), what="the frame")
     models = names_of(frame, "model")
-    n_rows, n_columns = grid_of(len(models))
-    single = len(models) == 1
-    figure, panels = sheet(
+    figure, panels = panel_sheet(
         title,
         "The first-mentioned of two options. On the diagonal the model is calibrated, in the blue "
         "band it is within 0.10; in the grey quadrants it prefers the option that has the smaller "
         "number. The less PM, the mass on both, the less it all weighs.",
-        height_in=(4.9 if single else 3.4) * n_rows + 0.3,
-        n_rows=n_rows,
-        n_columns=n_columns,
-        share_x=True,
-        share_y=True,
+        len(models),
+        each_in=4.9 if len(models) == 1 else 3.4,
+        foot_in=0.3,
+        shared_x=_IDEAL,
+        shared_y="π₁, model probability (0 to 1)",
     )
-    flat = [axes for row in panels for axes in row]
     data = []
-    for axes, model in zip(flat, models, strict=False):
+    for axes, model in zip(panels, models, strict=True):
         own = frame[frame["model"] == model]
         points = _points(own)
         _ground(axes)
         _dots(axes, points, largest=len(own) > MOST_POINTS)
-        right, near = _shares(own)
-        axes.set_title(shorten(model, 44), pad=28)
-        axes.annotate(
-            f"right option preferred: {right:.0%};  within ±0.10: {near:.0%}\n"
-            f"{len(own):,} items, mean PM {own['pm'].mean():.2f}",
-            (0.0, 1.0), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points",
-            size=7, color=SOFT,
-        )  # fmt: skip
+        head_panel(axes, model, f"{_shares(own)}\n{_counted(own)}")
         data.append(points.assign(model=model)[["model", "p1", "pi1", "n"]])
-    for axes in flat[len(models) :]:
-        axes.set_axis_off()
-    _name_axes(panels)
-    put_legend(figure, flat[:1])
+    put_legend(figure, panels[:1])
     table = pd.concat(data, ignore_index=True)
     return Drawing(name=name, title=title, figure=figure, data=table)
 
@@ -115,37 +103,26 @@ def slope(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Missi
     ]
     columns = ["model", "order", "p1", "value", "low", "high", "n"]
     table = pd.concat(parts, ignore_index=True)[columns]
-    n_rows, n_columns = grid_of(len(models))
-    single = len(models) == 1
-    figure, panels = sheet(
+    figure, panels = panel_sheet(
         title,
         "Mean π of the first-mentioned option in bins of its ideal probability; shades: 95 % "
         "intervals over wordings, options and numbers. Steeper than the diagonal: too sure of the "
         "larger number; flatter: deaf to it. Above ½ at ½: drawn to what is named first. Curves "
         "apart: drawn to a name.",
-        height_in=(4.6 if single else 3.2) * n_rows + 0.3,
-        n_rows=n_rows,
-        n_columns=n_columns,
-        share_x=True,
-        share_y=True,
+        len(models),
+        each_in=4.6 if len(models) == 1 else 3.2,
+        foot_in=0.3,
+        shared_x=_IDEAL,
+        shared_y="mean π₁, model probability (0 to 1)",
     )
-    flat = [axes for row in panels for axes in row]
-    for axes, model in zip(flat, models, strict=False):
+    for axes, model in zip(panels, models, strict=True):
         _diagonal(axes)
         for order, look in _ORDERS.items():
             own = table[(table["model"] == model) & (table["order"] == order)]
             if len(own):
                 _curve(axes, own, look)
-        asked = frame[frame["model"] == model]
-        axes.set_title(shorten(model, 44), pad=17)
-        axes.annotate(
-            f"{len(asked):,} items, mean PM {asked['pm'].mean():.2f}", (0.0, 1.0),
-            xycoords="axes fraction", xytext=(0, 5), textcoords="offset points", size=7, color=SOFT,
-        )  # fmt: skip
-    for axes in flat[len(models) :]:
-        axes.set_axis_off()
-    _name_axes(panels, y="mean π₁, model probability")
-    put_legend(figure, flat[:1])
+        head_panel(axes, model, _counted(frame[frame["model"] == model]))
+    put_legend(figure, panels[:1])
     return Drawing(name=name, title=title, figure=figure, data=table)
 
 
@@ -200,13 +177,19 @@ def _dots(axes: Axes, points: pd.DataFrame, *, largest: bool) -> None:
     )  # fmt: skip
 
 
-def _shares(own: pd.DataFrame) -> tuple[float, float]:
-    """Return the share of items in a right quadrant (a tie counts half) and inside the band."""
+def _shares(own: pd.DataFrame) -> str:
+    """Return in words how many items are in a right quadrant, and how many inside the band.
+
+    Where the numbers prefer no option there is no right quadrant.
+    """
     p, pi = own["p1"].to_numpy(dtype=np.float64), own["pi1"].to_numpy(dtype=np.float64)
-    decided = p != 0.5
-    agree = np.sign(p[decided] - 0.5) * np.sign(pi[decided] - 0.5)
-    right = float(np.mean((1.0 + agree) / 2.0)) if decided.any() else float("nan")
-    return right, float(np.mean(np.abs(pi - p) <= BAND))
+    near = f"within ±0.10: {np.mean(np.abs(pi - p) <= BAND):.0%}"
+    right = own["is_direction_right"].mean()
+    return near if np.isnan(right) else f"right option preferred: {right:.0%};  {near}"
+
+
+def _counted(own: pd.DataFrame) -> str:
+    return f"{len(own):,} items, mean PM {own['pm'].mean():.2f}"
 
 
 def _binned(own: pd.DataFrame, n_bins: int, seed: int) -> pd.DataFrame:
@@ -230,10 +213,3 @@ def _curve(axes: Axes, own: pd.DataFrame, look: tuple[str, str, str, Dash]) -> N
         own["p1"], own["value"], color=shade, marker=shape, linestyle=dash, label=label, zorder=4,
         clip_on=False,
     )  # fmt: skip
-
-
-def _name_axes(panels: list[list[Axes]], *, y: str = "π₁, model probability") -> None:
-    for row in panels:
-        row[0].set_ylabel(f"{y} (0 to 1)")
-    for axes in panels[-1]:
-        axes.set_xlabel("p₁, ideal probability (0 to 1)")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from likely.report.display import fixed
 from likely.report.figures.style import INK, SOFT
 
 ROW_IN = 0.2
@@ -35,6 +36,10 @@ class Rows:
         """Inches that the rows take."""
         return ROW_IN * self.n
 
+    def places(self, table: pd.DataFrame) -> list[float]:
+        """Return where the rows of a table stand, by its ``family`` and ``model``."""
+        return [self.at[pair] for pair in _pairs(table)]
+
 
 def place_rows(pairs: Sequence[tuple[str, str]]) -> Rows:
     """Return places for pairs of family and model, families together and in order.
@@ -59,6 +64,15 @@ def place_rows(pairs: Sequence[tuple[str, str]]) -> Rows:
             y += 1.0
         spans[family] = (y - len(own) - 0.5, y - 0.5)
     return Rows(at=at, spans=spans, heads=heads, n=y)
+
+
+def rows_of(table: pd.DataFrame) -> Rows:
+    """Return places for the rows of a table, by its ``family`` and ``model``."""
+    return place_rows(_pairs(table))
+
+
+def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
+    return list(zip(table["family"], table["model"], strict=True))
 
 
 def name_rows(axes: Axes, rows: Rows) -> None:
@@ -93,14 +107,24 @@ def shorten(name: str, width: int = 36) -> str:
     return f"{name[: width - tail - 1]}…{name[-tail:]}"
 
 
+def head_panel(axes: Axes, name: str, told: str = "") -> None:
+    """Write a panel's name, and small below it the lines that tell what is in the panel."""
+    axes.set_title(shorten(name, 44), pad=17 + 11 * told.count("\n") if told else None)
+    if told:
+        axes.annotate(
+            told, (0.0, 1.0), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points",
+            size=7, color=SOFT,
+        )  # fmt: skip
+
+
 def write_numbers(
-    axes: Axes, rows: Rows, table: pd.DataFrame, *, written: Callable[[pd.Series], str]
+    axes: Axes, ys: Sequence[float], table: pd.DataFrame, *, written: Callable[[pd.Series], str]
 ) -> None:
-    """Write a text at the right of each row of the table."""
-    for _, row in table.iterrows():
+    """Write a text at the right of each row of the table, at its height."""
+    for y, (_, row) in zip(ys, table.iterrows(), strict=True):
         axes.annotate(
             written(row),
-            (1.0, rows.at[(row["family"], row["model"])]),
+            (1.0, y),
             xycoords=axes.get_yaxis_transform(),
             xytext=(6, 0),
             textcoords="offset points",
@@ -125,25 +149,18 @@ def with_interval(row: pd.Series, places: int = 2) -> str:
     >>> with_interval(pd.Series({"value": -0.5, "low": -0.6, "high": float("nan")}))
     '−0.50'
     """
-    value, low, high = (decimal(float(row[k]), places) for k in ("value", "low", "high"))
+    value, low, high = (fixed(float(row[k]), places) for k in ("value", "low", "high"))
     if math.isnan(row["low"]) or math.isnan(row["high"]):
         return value
     return f"{value}  [{low}, {high}]"
-
-
-def decimal(value: float, places: int = 2) -> str:
-    """Return a number with ``places`` decimals and a true minus sign."""
-    text = f"{value:.{places}f}"
-    return text.lstrip("-") if not text.strip("-0.") else text.replace("-", "−")
 
 
 def whiskers(axes: Axes, rows: Rows, table: pd.DataFrame) -> None:
     """Draw the intervals of the rows that have one."""
     known = table[table["low"].notna() & table["high"].notna()]
     if len(known):
-        ys = [rows.at[(f, m)] for f, m in zip(known["family"], known["model"], strict=True)]
         axes.hlines(
-            ys,
+            rows.places(known),
             known["low"].to_numpy(dtype=np.float64),
             known["high"].to_numpy(dtype=np.float64),
             color=INK,

@@ -9,10 +9,11 @@ from matplotlib.lines import Line2D
 
 from likely.calibration.metrics import MASS_GATE
 from likely.report.figures.calibration.behaviour_map import BEHAVIOURS, behaviour_of
-from likely.report.figures.calibration.layout import shorten
+from likely.report.figures.calibration.layout import head_panel, shorten
 from likely.report.figures.calibration.tables import (
     Tables,
     check_columns,
+    family_distances,
     family_means,
     names_of,
     with_model,
@@ -23,8 +24,8 @@ from likely.report.figures.style import (
     RULE,
     SOFT,
     colour,
-    grid_of,
     marker,
+    panel_sheet,
     put_legend,
     sheet,
     styled,
@@ -61,41 +62,27 @@ def plane(tables: Tables) -> Drawing | Missing:
     if not len(cells):
         return Missing(name=name, reason="no cell has both a and b; their items have no mass")
     models = names_of(cells, "model")
-    n_rows, n_columns = grid_of(len(models))
-    single = len(models) == 1
-    figure, panels = sheet(
+    figure, panels = panel_sheet(
         title,
         "A dot is an ordered pair of options, a larger one several (×). Right: the "
         "first-mentioned is picked when it has the larger number; up: also when it has the "
         "smaller. In the lower right the number decides, along the diagonal order does."
         + ("" if tables.null_pm else " Shares alone count, however small the mass."),
-        height_in=(4.9 if single else 3.5) * n_rows + 0.3,
-        n_rows=n_rows,
-        n_columns=n_columns,
-        share_x=True,
-        share_y=True,
+        len(models),
+        each_in=4.9 if len(models) == 1 else 3.5,
+        foot_in=0.3,
+        shared_x="a, share picking first when the first is higher (0 to 1)",
+        shared_y="b, share picking first\nwhen the second is higher (0 to 1)",
     )
-    flat = [axes for row in panels for axes in row]
-    for axes, model in zip(flat, models, strict=False):
+    for axes, model in zip(panels, models, strict=True):
         _corners(axes)
         own = cells[cells["model"] == model]
         kinds = np.array([behaviour_of(str(x)) for x in own["dominant"]])
         _spots(axes, own, kinds)
         n_left = int(n_asked[model]) - len(own)
-        axes.set_title(shorten(model, 44), pad=17 if n_left else None)
-        if n_left:
-            axes.annotate(
-                f"{n_left:,} of {n_asked[model]:,} pairs have too little mass to stand anywhere",
-                (0.0, 1.0), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points",
-                size=7, color=SOFT,
-            )  # fmt: skip
-    for axes in flat[len(models) :]:
-        axes.set_axis_off()
-    for row in panels:
-        row[0].set_ylabel("b, share picking first\nwhen the second is higher (0 to 1)")
-    for axes in panels[-1]:
-        axes.set_xlabel("a, share picking first when the first is higher (0 to 1)")
-    put_legend(figure, flat[: len(models)], n_columns=5)
+        left = f"{n_left:,} of {n_asked[model]:,} pairs have too little mass to stand anywhere"
+        head_panel(axes, model, left if n_left else "")
+    put_legend(figure, panels, n_columns=5)
     columns = ["model", *(["family"] if "family" in cells.columns else []), *needed]
     data = cells[columns].reset_index(drop=True)
     return Drawing(name=name, title=title, figure=figure, data=data)
@@ -113,18 +100,19 @@ def mass_distance(tables: Tables) -> Drawing | Missing:
     """
     name, title = "F11-mass-distance", "F11  Mass and distance together"
     check_columns(tables.frame, ("pm", "wd01", "wd_line_norm", "template"), what="the frame")
+    means = family_distances(tables)
+    if not len(means):
+        return Missing(name=name, reason=_NO_ITEM)
+    metric_of = dict(zip(means["family"], means["metric"], strict=True))
     frame = tables.frame
-    is_line = frame["family"].map(frame.groupby("family")["wd_line_norm"].count() > 0)
+    is_line = frame["family"].map(metric_of) == "wd_line_norm"
     frame = frame.assign(wd=frame["wd_line_norm"].where(is_line, frame["wd01"]))
     frame = frame[frame["wd"].notna()]
-    if not len(frame):
-        return Missing(name=name, reason=_NO_ITEM)
     keys = ["model", "family", "template"]
     small = frame.groupby(keys, sort=False, as_index=False)[["pm", "wd"]].mean()
-    large = _family_points(tables, frame)
+    large = _family_points(tables, means, frame)
     data = pd.concat([large, small], ignore_index=True)
-    data["metric"] = np.where(data["family"].map(is_line.groupby(frame["family"]).first()),
-                              "wd_line_norm", "wd01")  # fmt: skip
+    data["metric"] = data["family"].map(metric_of)
     data["is_gated"] = data["pm"] >= MASS_GATE
     figure, [[axes]] = sheet(
         title,
@@ -165,17 +153,16 @@ def tuning(tables: Tables) -> Drawing | Missing:
     if not len(data):
         return Missing(name=name, reason=_NO_ITEM)
     families = names_of(data, "family")
-    n_rows, n_columns = grid_of(len(families), n_columns=3)
-    figure, panels = sheet(
+    figure, panels = panel_sheet(
         title,
         "An arrow goes from the base model (hollow) to the instruct model (filled). To the left: "
         "tuning takes entropy away; down: it brings the law nearer to the numbers.",
-        height_in=(3.2 if len(families) > 1 else 4.0) * n_rows + 0.4,
-        n_rows=n_rows,
-        n_columns=n_columns,
+        len(families),
+        each_in=4.0 if len(families) == 1 else 3.2,
+        foot_in=0.4,
+        n_columns=3,
     )
-    flat = [axes for row in panels for axes in row]
-    for axes, family in zip(flat, families, strict=False):
+    for axes, family in zip(panels, families, strict=True):
         own = data[data["family"] == family]
         for _, row in own.iterrows():
             _arrow(axes, row, index=pairs.index((row["base"], row["instruct"])))
@@ -186,9 +173,7 @@ def tuning(tables: Tables) -> Drawing | Missing:
         axes.set_title(family)
         axes.set_xlabel("entropy_gap, bits")
         axes.set_ylabel(_DISTANCE[str(own["metric"].iloc[0])])
-    for axes in flat[len(families) :]:
-        axes.set_axis_off()
-    put_legend(figure, flat[: len(families)], n_columns=2)
+    put_legend(figure, panels, n_columns=2)
     return Drawing(name=name, title=title, figure=figure, data=data)
 
 
@@ -251,18 +236,19 @@ _MOST = 12
 _OUTWARD = {0.0: -1, 0.5: 0, 1.0: 1}
 
 
-def _family_points(tables: Tables, frame: pd.DataFrame) -> pd.DataFrame:
+def _family_points(tables: Tables, means: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     pm = family_means(tables, "pm").set_index(["model", "family"])["value"]
-    means = {name: family_means(tables, name) for name in ("wd01", "wd_line_norm")}
-    wd = pd.concat([means["wd_line_norm"], means["wd01"]]).drop_duplicates(["model", "family"])
-    wd = wd[["model", "family", "value"]].rename(columns={"value": "wd"})
-    pairs = [(m, f) for m, f in zip(wd["model"], wd["family"], strict=True)]
-    wd = wd.assign(template="all", pm=[float(pm.loc[pair]) for pair in pairs])
+    pairs = [(m, f) for m, f in zip(means["model"], means["family"], strict=True)]
     order = {pair: i for i, pair in enumerate(
         frame[["model", "family"]].drop_duplicates().itertuples(index=False, name=None)
     )}  # fmt: skip
-    wd["_order"] = [order[pair] for pair in pairs]
-    return wd.sort_values("_order", ignore_index=True)[["model", "family", "template", "pm", "wd"]]
+    points = means.rename(columns={"value": "wd"}).assign(
+        template="all",
+        pm=[float(pm.loc[pair]) for pair in pairs],
+        _order=[order[pair] for pair in pairs],
+    )
+    ordered = points.sort_values("_order", ignore_index=True)
+    return ordered[["model", "family", "template", "pm", "wd"]]
 
 
 def _gated_points(axes: Axes, own: pd.DataFrame, shade: str, shape: str) -> None:
@@ -301,9 +287,7 @@ _KEYS = 6
 
 def _arrows(tables: Tables, pairs: list[tuple[str, str]]) -> pd.DataFrame:
     gaps = family_means(tables, "entropy_gap").set_index(["model", "family"])["value"]
-    on_line = family_means(tables, "wd_line_norm").assign(metric="wd_line_norm")
-    named = family_means(tables, "wd01").assign(metric="wd01")
-    wd = pd.concat([on_line, named]).drop_duplicates(["model", "family"])
+    wd = family_distances(tables)
     found = {
         (str(m), str(f)): (str(kind), float(value))
         for m, f, kind, value in wd[["model", "family", "metric", "value"]].itertuples(index=False)

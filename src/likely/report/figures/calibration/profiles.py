@@ -10,6 +10,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 
+from likely.report.figures.calibration.bars import BASELINES
 from likely.report.figures.calibration.intervals import DESIGN, mean_of
 from likely.report.figures.calibration.layout import shorten
 from likely.report.figures.calibration.tables import (
@@ -33,11 +34,7 @@ from likely.report.figures.style import (
     styled,
 )
 
-_NULLS: dict[str, tuple[str, str, Dash]] = {
-    "null_pick_higher": ("Pick Higher", PALETTE[1], "-"),
-    "null_higher_0.7": ("Higher_0.7", PALETTE[2], (0.0, (5.0, 1.5))),
-    "null_uniform": ("Uniform", PALETTE[3], (0.0, (1.0, 1.0))),
-}
+_NULLS = {f"{NULL}{name}": BASELINES[name] for name in ("pick_higher", "higher_0.7", "uniform")}
 _MORE_NULLS: tuple[tuple[str, Dash], ...] = (
     (PALETTE[5], (0.0, (4.0, 1.0, 1.0, 1.0))),
     (PALETTE[6], (0.0, (3.0, 1.0))),

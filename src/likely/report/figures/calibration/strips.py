@@ -5,7 +5,7 @@ import pandas as pd
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from likely.report.figures.calibration.layout import shorten, with_interval
+from likely.report.figures.calibration.layout import shorten, with_interval, write_numbers
 from likely.report.figures.calibration.tables import (
     Tables,
     check_columns,
@@ -19,8 +19,8 @@ from likely.report.figures.style import (
     RULE,
     SOFT,
     colour,
-    grid_of,
     marker,
+    panel_sheet,
     put_legend,
     sheet,
     styled,
@@ -67,7 +67,8 @@ def strengths(tables: Tables) -> Drawing | Missing:
         ys = own["option"].map(place).to_numpy(dtype=np.float64)
         _strength_rows(axes, own, ys + (i - (len(models) - 1) / 2.0) * step, index=i)
         if len(models) == 1:
-            _write_strengths(axes, own, ys)
+            told = own.rename(columns={"strength": "value"})
+            write_numbers(axes, ys.tolist(), told, written=with_interval)
     axes.axvline(0.0, color=SOFT, linewidth=0.9)
     axes.set_yticks(range(len(options)), [shorten(option) for option in options])
     axes.set_ylim(len(options) - 0.4, -0.6)
@@ -106,27 +107,21 @@ def bounds(tables: Tables, *, n_items: int = N_ITEMS) -> Drawing | Missing:
     is_open = known["pi1_high"] > known["pi1_low"]
     models = names_of(known[is_open], "model")
     chosen = [_spread(known[known["model"] == model], n_items) for model in models]
-    n_rows, n_columns = grid_of(len(models))
-    figure, panels = sheet(
+    figure, panels = panel_sheet(
         title,
         "Whiskers: every π₁ that agrees with what was told. Rows: items from the smallest ideal "
         "probability to the largest, evenly spread over all. An interval that holds the ideal "
         "mark leaves it open whether the model is calibrated there.",
-        height_in=(0.18 * max(len(part) for part in chosen) + 0.6) * n_rows + 0.3,
-        n_rows=n_rows,
-        n_columns=n_columns,
-        share_x=True,
+        len(models),
+        each_in=0.18 * max(len(part) for part in chosen) + 0.6,
+        foot_in=0.3,
+        shared_x="π₁, model probability (0 to 1)",
     )
-    flat = [axes for row in panels for axes in row]
-    for axes, model, own in zip(flat, models, chosen, strict=False):
+    for axes, model, own in zip(panels, models, chosen, strict=True):
         _bound_rows(axes, own)
         axes.tick_params(axis="y", labelsize=7 if len(models) == 1 else 6)
         axes.set_title(shorten(model, 44 if len(models) == 1 else 34))
-    for axes in flat[len(models) :]:
-        axes.set_axis_off()
-    for axes in panels[-1]:
-        axes.set_xlabel("π₁, model probability (0 to 1)")
-    put_legend(figure, flat[: len(models)])
+    put_legend(figure, panels)
     data = pd.concat(chosen, ignore_index=True)
     return Drawing(name=name, title=title, figure=figure, data=data)
 
@@ -148,15 +143,6 @@ def _strength_rows(
         own["strength"], ys, color=colour(index), marker=marker(index), s=22, zorder=3,
         label=shorten(str(own["model"].iloc[0])),
     )  # fmt: skip
-
-
-def _write_strengths(axes: Axes, own: pd.DataFrame, ys: Float[np.ndarray, " K"]) -> None:
-    for y, (_, row) in zip(ys, own.iterrows(), strict=True):
-        axes.annotate(
-            with_interval(row.rename({"strength": "value"})), (1.0, float(y)),
-            xycoords=axes.get_yaxis_transform(), xytext=(6, 0), textcoords="offset points",
-            va="center", size=7.5,
-        )  # fmt: skip
 
 
 def _bound_rows(axes: Axes, own: pd.DataFrame) -> None:

@@ -12,9 +12,6 @@ import pandas as pd
 
 from likely.errors import InputError
 
-ALL_SCALES = ("all", "")
-"""What the scale of a row is that speaks of a whole family."""
-
 NULL = "null_"
 """What the columns begin with that say what a policy would have."""
 
@@ -25,8 +22,9 @@ class Tables:
 
     Attributes:
         frame: A row an item and model, as `likely.calibration` measures it.
-        estimates: ``model, family, scale, metric, value, low, high``.
-        baselines: ``baseline, family, scale, metric, value``.
+        estimates: ``model, family, scale, metric, value, low, high``; an empty scale is the whole
+            family's.
+        baselines: ``baseline, family, scale, metric, value``, the scale as in estimates.
         cells: ``model, option_pair, dominant, dominant_rate, avg_wd, n, a, b``, templates pooled;
             with ``family`` where there are several.
         strengths: ``option, strength, low, high``, and ``model`` where there are several; with
@@ -131,6 +129,24 @@ def family_means(tables: Tables, metric: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "family", "value", "low", "high", "n"])
 
 
+def family_distances(tables: Tables, unit: str = "wd01") -> pd.DataFrame:
+    """Return the mean distance by model and family, each family in the metric of its options.
+
+    Args:
+        tables: Of which the frame has ``wd_line_norm`` and the unit.
+        unit: Metric of options that are names; of numbers it is ``wd_line_norm``.
+
+    Returns:
+        `family_means` with ``metric``, names before numbers; a family has one metric for all
+        models.
+    """
+    on_line = family_means(tables, "wd_line_norm").assign(metric="wd_line_norm")
+    named = family_means(tables, unit).assign(metric=unit)
+    named = named[~named["family"].isin(on_line["family"])]
+    parts = [part for part in (named, on_line) if len(part)] or [named]
+    return pd.concat(parts, ignore_index=True)
+
+
 def _given(
     estimates: pd.DataFrame | None, metric: str, family: str, model: str
 ) -> tuple[float, float, float] | None:
@@ -145,13 +161,12 @@ def _given(
         (estimates["metric"] == metric)
         & (estimates["family"] == family)
         & (estimates["model"] == model)
+        & (estimates["scale"] == "")
     ]
-    for scale in ALL_SCALES:
-        row = own[own["scale"] == scale]
-        if len(row) == 1:
-            value, low, high = row[["value", "low", "high"]].to_numpy(dtype=np.float64)[0]
-            return float(value), float(low), float(high)
-    return None
+    if len(own) != 1:
+        return None
+    value, low, high = own[["value", "low", "high"]].to_numpy(dtype=np.float64)[0]
+    return float(value), float(low), float(high)
 
 
 def baseline_values(tables: Tables, metric: str, family: str) -> dict[str, float]:
@@ -164,9 +179,10 @@ def baseline_values(tables: Tables, metric: str, family: str) -> dict[str, float
         what="the table of baselines",
     )
     table = tables.baselines
-    own = table[(table["metric"] == metric) & (table["family"] == family)]
-    for scale in ALL_SCALES:
-        rows = own[(own["scale"] == scale) & own["value"].notna()]
-        if len(rows):
-            return {str(k): float(v) for k, v in zip(rows["baseline"], rows["value"], strict=True)}
-    return {}
+    own = table[
+        (table["metric"] == metric)
+        & (table["family"] == family)
+        & (table["scale"] == "")
+        & table["value"].notna()
+    ]
+    return {str(k): float(v) for k, v in zip(own["baseline"], own["value"], strict=True)}
