@@ -5,7 +5,8 @@ import pandas as pd
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from likely.report.figures.calibration.intervals import DESIGN, mean_of
+from likely.calibration.analyses.units import UNIT_COLUMNS
+from likely.report.figures.calibration.intervals import mean_of
 from likely.report.figures.calibration.layout import head_panel
 from likely.report.figures.calibration.tables import Tables, check_columns, names_of, two_options
 from likely.report.figures.drawing import Drawing, Missing
@@ -95,7 +96,7 @@ def slope(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Missi
     frame = two_options(tables.frame)
     if not len(frame):
         return Missing(name=name, reason=_NO_ITEM)
-    check_columns(frame, ("order", "pm", *DESIGN), what="the frame")
+    check_columns(frame, ("order", "pm", *UNIT_COLUMNS), what="the frame")
     models = names_of(frame, "model")
     parts = [
         _binned(own, n_bins, seed).assign(model=str(model), order=str(order))

@@ -12,9 +12,6 @@ from jaxtyping import Float
 from likely.calibration.analyses.units import sampling_units
 from likely.stats.pigeonhole import pigeonhole_bootstrap_many
 
-DESIGN = ("family", "template", "option_set", "scale", "number_pair")
-"""Columns that say what an item was drawn from."""
-
 
 def mean_of(
     values: Float[np.ndarray, " N"],
@@ -28,7 +25,7 @@ def mean_of(
 
     Args:
         values: One number an item, 0 or more.
-        items: The same items; columns of `DESIGN`.
+        items: The same items; columns of `likely.calibration.analyses.units.UNIT_COLUMNS`.
         denominators: What the sum of the values is divided by the sum of; 1 each by default.
         highest: What the mean is at most; with 0 it is where an interval is cut.
         seed: Of the pigeonhole bootstrap over templates, option sets and sets of numbers.

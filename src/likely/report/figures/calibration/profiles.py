@@ -10,8 +10,9 @@ import pandas as pd
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 
+from likely.calibration.analyses.units import UNIT_COLUMNS
 from likely.report.figures.calibration.bars import BASELINES
-from likely.report.figures.calibration.intervals import DESIGN, mean_of
+from likely.report.figures.calibration.intervals import mean_of
 from likely.report.figures.calibration.layout import shorten
 from likely.report.figures.calibration.tables import (
     NULL,
@@ -121,8 +122,8 @@ def profile(tables: Tables, *, n_bins: int = 10, seed: int = 0) -> Drawing | Mis
     if not len(options):
         return Missing(name=name, reason="no option has a probability; none was given any mass")
     models = names_of(options, "model")
-    check_columns(tables.frame, ("model", "id", *DESIGN), what="the frame")
-    design = tables.frame.drop_duplicates("id").set_index("id")[list(DESIGN)]
+    check_columns(tables.frame, ("model", "id", *UNIT_COLUMNS), what="the frame")
+    design = tables.frame.drop_duplicates("id").set_index("id")[list(UNIT_COLUMNS)]
     data = pd.concat(
         [
             _profile(options[options["model"] == m], design, n_bins, seed).assign(model=m)
