@@ -130,14 +130,31 @@ def test_a_missing_file_is_an_error_of_ours(tmp_path):
 def test_a_process_that_read_parquet_ends_well(tmp_path):
     path = tmp_path / "rows.parquet"
     write_rows(path, ROWS, COLUMNS)
-    script = (
+    done = run_python(
         "import sys; from pathlib import Path; from likely.runs.store import read_rows; "
-        "print(len(read_rows(Path(sys.argv[1]), {'name': 'text'})))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
+        "print(len(read_rows(Path(sys.argv[1]), {'name': 'text'})))",
+        path,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system lists no threads")
+def test_rows_start_no_thread_that_could_outlive_the_process(tmp_path):
+    done = run_python(
+        "import os, sys; from pathlib import Path; import pyarrow.parquet\n"
+        "from likely.runs.store import read_rows, write_rows\n"
+        "before, path = len(os.listdir('/proc/self/task')), Path(sys.argv[1])\n"
+        "write_rows(path, [{'name': 'a'}], {'name': 'text'})\n"
+        "read_rows(path, {'name': 'text'})\n"
+        "print(len(os.listdir('/proc/self/task')) - before)",
+        tmp_path / "rows.parquet",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def run_python(script, *args):
+    command = [sys.executable, "-c", script, *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_a_disk_that_fills_up_leaves_the_old_file_and_no_rest(tmp_path, monkeypatch):

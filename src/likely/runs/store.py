@@ -222,8 +222,8 @@ def _parquet_rows(path: Path, raw: bytes, columns: Columns) -> list[dict[str, ob
     import pyarrow.parquet as pq
 
     try:
-        # Threads of Arrow that still hold a Python file abort the process when it ends.
-        rows = pq.read_table(pa.BufferReader(raw), use_threads=False).to_pylist()
+        # A thread of Arrow's may abort the process when it ends; read_table starts one in any case.
+        rows = pq.ParquetFile(pa.BufferReader(raw)).read(use_threads=False).to_pylist()
         return [decode_row(row, columns) for row in rows]
     except (pa.ArrowException, KeyError, OSError) as error:
         raise StoreError(
