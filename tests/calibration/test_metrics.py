@@ -2,7 +2,7 @@
 
 import math
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import ot
@@ -282,6 +282,17 @@ def test_the_order_of_options_is_irrelevant(made, random):
     again = measure(shuffled, exact_masses(masses.offsets, masses.log_mass[order]))
     for name in METRICS:
         np.testing.assert_allclose(found[name], again[name], rtol=0, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("weights", [(1, 3, 4), (1, 1, 6, 5), (6, 3, 5, 7, 4)])
+def test_a_mass_that_is_the_gate_reaches_it_in_any_order(weights):
+    law = np.array(weights) / sum(weights)
+    for order in permutations(range(len(law))):
+        asked = law[list(order)]
+        found = measure(goal(asked), given_masses(0.75 * asked))
+        assert found["is_gated"].tolist() == [1.0]
+    below = measure(goal(law), given_masses((0.75 - 1e-9) * law))
+    assert below["is_gated"].tolist() == [0.0]
 
 
 @given(items())

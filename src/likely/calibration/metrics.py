@@ -55,6 +55,7 @@ METRICS: dict[str, str] = {
 }
 """Name of each metric to what it is and its unit; the paper's name in brackets."""
 
+_EDGE = 1e-12  # a mass that is the gate's reaches it in whichever order its options are summed
 _OF_MASSES = ("pm", "is_gated", "other", "wd_raw", "kl_raw", "kl_mass", "log_score")
 _OF_TARGETS = ("entropy_ideal",)
 
@@ -282,7 +283,7 @@ def _of_masses(
     kl_raw = np.where(np.isneginf(log_pm), np.inf, found["kl"] + kl_mass)
     return {
         "pm": pm,
-        "is_gated": (pm >= gate).astype(np.float64),
+        "is_gated": (pm >= gate - _EDGE).astype(np.float64),
         "other": other,
         "wd_raw": 0.5 * (apart + other),
         "kl_raw": kl_raw,
