@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 from likely.core.plan import Pass, Plan
@@ -104,7 +104,7 @@ class PassRunner:
         parameter = next(backbone.parameters())
         self.device, self.dtype = parameter.device, parameter.dtype
         names = inspect.signature(backbone.forward).parameters
-        self._cache_name = "cache" if "cache" in names else "past_key_values"
+        self.cache_name = "cache" if "cache" in names else "past_key_values"
 
     def iter_hidden(
         self, plan: Plan, trie: PrefixTrie, wanted: Int[np.ndarray, "w"]
@@ -140,7 +140,7 @@ class PassRunner:
             slots.kept_rows = self._tensor(step.kept_places[0])
             slots.kept_columns = self._tensor(step.kept_places[1])
             slots.kept_slots = self._tensor(step.kept_slots)
-            arguments[self._cache_name] = cache
+            arguments[self.cache_name] = cache
         if not step.is_plain(trie):
             depth = np.where(step.nodes >= 0, trie.depth[step.nodes], 1)
             arguments["position_ids"] = self._tensor(depth - 1)
@@ -158,8 +158,29 @@ class PassRunner:
             }
         return self._mask(step, trie, self.layout.window)
 
+    def causal_masks(
+        self, n_new: int, n_past: int
+    ) -> "torch.Tensor | dict[str, torch.Tensor] | None":
+        """Return the masks of ``n_new`` tokens after ``n_past``, one for all rows.
+
+        None where a lone new token sees everything.
+        """
+        if n_new == 1 and self.layout.window is None:
+            return None
+        back = np.arange(n_past, n_past + n_new)[:, None] - np.arange(n_past + n_new)[None]
+        whole = self._as_mask((back >= 0)[None])
+        if self.layout.window is None:
+            return whole
+        near = self._as_mask(((back >= 0) & (back < self.layout.window))[None])
+        if self.layout.is_mixed:
+            return {"full_attention": whole, "sliding_attention": near}
+        return near
+
     def _mask(self, step: Pass, trie: PrefixTrie, window: int | None) -> torch.Tensor:
-        allowed = torch.from_numpy(step.mask(trie, window=window)[:, None]).to(self.device)
+        return self._as_mask(step.mask(trie, window=window))
+
+    def _as_mask(self, seen: Bool[np.ndarray, "B T K"]) -> torch.Tensor:
+        allowed = torch.from_numpy(seen[:, None]).to(self.device)
         if not self.layout.is_eager:
             return allowed
         bias = torch.zeros(allowed.shape, dtype=self.dtype, device=self.device)

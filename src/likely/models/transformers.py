@@ -2,7 +2,7 @@
 
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from likely.core.model import Capability, Method, ModelInfo, Sink, Work
+from likely.core.branches import EngineStem, Stem
+from likely.core.model import Capability, Method, ModelInfo, Settings, Sink, Work
 from likely.core.plan import CostModel, Pass, Plan, make_plan
 from likely.core.trie import build_trie
 from likely.errors import CapabilityError, InputError, MissingExtraError, StoreError
@@ -27,6 +28,7 @@ except ImportError as error:
         "this model needs torch and transformers: pip install 'likely[hf]'"
     ) from error
 
+from likely.models.branching import Machinery, ModelStem
 from likely.models.fingerprint import weights_fingerprint
 from likely.models.passes import AttentionLayout, PassRunner, log_softmax
 
@@ -163,6 +165,23 @@ class TransformersModel:
                 now = time.perf_counter()
                 sink.spend(tokens=step.n_tokens, calls=1, seconds=now - start)
                 start = now
+
+    def stem(self, tokens: Sequence[int], *, settings: Settings | None = None) -> Stem:
+        """Return a stem whose branches keep keys and values, where the architecture has them."""
+        if "cache" not in self._planner.methods:
+            return EngineStem(self, tokens, settings=settings)
+        parts = Machinery(
+            runner=self._runner,
+            logits=self._logits,
+            n_vocab=self.info.n_vocab,
+            inference=self._inference,
+            memory=(settings or Settings()).memory,
+            describe=self._describe_text,
+        )
+        return ModelStem(parts, tokens)
+
+    def _describe_text(self, tokens: Sequence[int]) -> str:
+        return f"{self.info.name!r} after {self.tokenizer.decode(tokens)[-60:]!r}"
 
     def unembedding(self) -> Unembedding:
         """Return the output layer as arrays."""

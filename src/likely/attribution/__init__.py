@@ -1,0 +1,36 @@
+"""Which tokens of a prompt made a response likely? By Bayes' rule, every number with its error.
+
+```python
+import likely
+from likely import attribution
+
+model = likely.load("smollm2")
+found = attribution.attribute(model, "What year did Albert Einstein visit Mars?", generate=20)
+found.scores, found.substitutes(6)
+```
+"""
+
+from typing import TYPE_CHECKING
+
+from likely.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from likely.attribution.attribute import attribute as attribute
+    from likely.attribution.attribute import attribute_case as attribute_case
+    from likely.attribution.attribute import reference_cost as reference_cost
+    from likely.attribution.case import Case as Case
+    from likely.attribution.case import frame_case as frame_case
+    from likely.attribution.measures import Measures as Measures
+    from likely.attribution.result import Attribution as Attribution
+    from likely.attribution.result import Place as Place
+    from likely.attribution.result import Substitute as Substitute
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "attribute": ("attribute", "attribute_case", "reference_cost"),
+        "case": ("Case", "frame_case"),
+        "measures": ("Measures",),
+        "result": ("Attribution", "Place", "Substitute"),
+    },
+)

@@ -1,0 +1,289 @@
+"""The question of the study: which tokens of the prompt made this response likely? Unit: nats."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Int
+
+from likely._version import __version__
+from likely.attribution.adaptive import Found, Method, find_adaptively, find_exactly
+from likely.attribution.case import Case, Prompt, frame_case
+from likely.attribution.intervals import assumed, score_interval, truncated
+from likely.attribution.measures import final_sample
+from likely.attribution.result import Attribution, Candidates, ModelFacts, Place
+from likely.attribution.search import Search
+from likely.core.branches import Stem, open_stem
+from likely.core.engine import Meter
+from likely.core.estimate import Cost
+from likely.core.logspace import logsumexp
+from likely.core.model import LanguageModel, Settings
+from likely.core.streams import generator
+from likely.core.text.encode import Boundary, Context
+from likely.errors import InputError, UnknownNameError
+
+BUDGET_SHARE = 200
+"""By default a place may cost this part of what it costs the authors' procedure."""
+
+KAPPA = float(np.e)
+KEPT = 1024
+
+_METHODS: tuple[Method, ...] = ("adaptive", "exact")
+
+
+def attribute(
+    model: LanguageModel,
+    prompt: Prompt,
+    response: Context | None = None,
+    *,
+    method: Method = "adaptive",
+    tolerance: float = 0.02,
+    level: float = 0.95,
+    seed: int = 0,
+    budget: float | None = None,
+    generate: int | None = None,
+    positions: Sequence[int] | None = None,
+    roles: Sequence[str] = ("user", "text"),
+    context: Context | None = None,
+    boundary: Boundary = "joint",
+    stop_at_end: bool = True,
+    exclude: Sequence[int] = (),
+    kappa: float = KAPPA,
+    kept: int | None = KEPT,
+    settings: Settings | None = None,
+    meter: Meter | None = None,
+) -> Attribution:
+    """Return how much each token of a prompt made a response likely.
+
+    The score of a token is ``log Pr(response | prompt) - log Pr(response | rest)``, where the rest
+    is the prompt with a hole at that position: what stands there is averaged out under the model's
+    own law given everything else in the prompt.
+
+    Args:
+        model: Any model that gives next-token rows and continuations.
+        prompt: Text, ids, a rendered chat, or messages of a chat.
+        response: Text or ids; or None with ``generate``.
+        method: ``exact`` evaluates every token of the vocabulary at every position, ``adaptive``
+            as many as the tolerance takes.
+        tolerance: Half the width that a score's interval may have, nats.
+        level: Coverage of the intervals.
+        seed: Of the draws, of which each position has a stream of its own.
+        budget: Token evaluations for the whole prompt; by default a two-hundredth of what the
+            authors' procedure takes. Positions that need more are marked as not converged.
+        generate: Tokens of the likeliest response to take where none is given.
+        positions: Prompt positions to attribute; by default all tokens of ``roles``.
+        roles: As `likely.attribution.frame_case`.
+        context: As `likely.attribution.frame_case`.
+        boundary: As `likely.attribution.frame_case`.
+        stop_at_end: As `likely.attribution.frame_case`.
+        exclude: Ids that are no candidates; ids that mean nothing never are.
+        kappa: Factor of the assumption behind ``assumed_bounds``.
+        kept: How many candidates of a place the result keeps; None for all.
+        settings: How to evaluate.
+        meter: Is told of progress, in token evaluations.
+
+    Raises:
+        InputError: Unusable prompt, response, or options.
+        CapabilityError: The model gives no next-token rows.
+
+    Sources:
+        Shilpika and others (2026), arXiv 2605.21726, section 3.3.
+
+    >>> import likely
+    >>> law = {"a": {"a": .7, "b": .3}, "b": {"a": .2, "b": .8}, "<s>": {"a": .5, "b": .5}}
+    >>> chain = likely.TableModel(["a", "b"], lambda before: law[before[-1]])
+    >>> attribute(chain, "aa", "a", method="exact").scores.round(4).tolist()
+    [0.0, 0.2412]
+    """
+    _check_options(method, tolerance, level, kappa, seed)
+    case = frame_case(
+        model, prompt, response, generate=generate, positions=positions, roles=roles,
+        context=context, boundary=boundary, stop_at_end=stop_at_end,
+    )  # fmt: skip
+    return attribute_case(
+        model, case, method=method, tolerance=tolerance, level=level, seed=seed, budget=budget,
+        exclude=exclude, kappa=kappa, kept=kept, settings=settings, meter=meter,
+    )  # fmt: skip
+
+
+def attribute_case(
+    model: LanguageModel,
+    case: Case,
+    *,
+    method: Method = "adaptive",
+    tolerance: float = 0.02,
+    level: float = 0.95,
+    seed: int = 0,
+    budget: float | None = None,
+    exclude: Sequence[int] = (),
+    kappa: float = KAPPA,
+    kept: int | None = KEPT,
+    settings: Settings | None = None,
+    meter: Meter | None = None,
+) -> Attribution:
+    """Return the attribution of a case; see `attribute`."""
+    if not case.positions:
+        raise InputError(
+            f"no token of the prompt is to be attributed: its tokens are {set(case.roles)!r}; "
+            "choose roles or positions"
+        )
+
+    stem = open_stem(model, case.stem, settings=settings)
+    allowed = _allowed(model, exclude)
+    if budget is None:
+        budget = default_budget(len(allowed), case)
+    found: dict[int, tuple[Found, Cost, float]] = {}
+    for n_left, position in _late_first(case):
+        before = stem.spending.cost
+        share = max(0.0, budget - before.token_evaluations) / n_left
+        search, excluded = _open(stem, case, position, allowed, seed)
+        if method == "exact":
+            one = find_exactly(search, level=level)
+        else:
+            one = find_adaptively(
+                search, tolerance=tolerance, level=level, budget=share,
+                spent=lambda: stem.spending.cost.token_evaluations,
+            )  # fmt: skip
+        spent = _less(stem.spending.cost, before)
+        if meter is not None:
+            meter.advance(spent.token_evaluations)
+        found[position] = one, spent, excluded
+    places = tuple(
+        _place(model, case, one, spent, kappa=kappa, kept=kept)
+        for _, (one, spent, _) in sorted(found.items())
+    )
+    own = found[case.positions[0]][0].evidence.log_response[0]
+    return Attribution(
+        case=case,
+        places=places,
+        log_response=float(own.sum()),
+        response_log_probs=own,
+        excluded_mass=np.array([found[i][2] for i in case.positions]),
+        model=ModelFacts(name=model.info.name, identity=model.info.identity, likely=__version__),
+        method=method,
+        tolerance=tolerance,
+        level=level,
+        seed=seed,
+        kappa=kappa,
+        cost=stem.spending.cost,
+    )
+
+
+def reference_cost(n_vocab: int, case: Case) -> int:
+    """Return the token evaluations of the authors' procedure: ``V m (2 m + R + 1)``."""
+    m = len(case.prompt)
+    return n_vocab * len(case.positions) * (2 * m + len(case.response) + 1)
+
+
+def default_budget(n_vocab: int, case: Case) -> float:
+    """Return the token evaluations that a case may cost by default."""
+    return reference_cost(n_vocab, case) / BUDGET_SHARE
+
+
+def _check_options(method: str, tolerance: float, level: float, kappa: float, seed: int) -> None:
+    if method not in _METHODS:
+        raise UnknownNameError.among("method", method, _METHODS)
+    if not tolerance > 0.0:
+        raise InputError(f"the tolerance is a positive number of nats, got {tolerance!r}")
+    if not 0.0 < level < 1.0:
+        raise InputError(f"the level of an interval lies in (0, 1), got {level!r}")
+    if not kappa >= 1.0:
+        raise InputError(f"kappa is a factor of at least 1, got {kappa!r}")
+    if seed < 0:
+        raise InputError(f"a seed is at least 0, got {seed!r}")
+
+
+def _allowed(model: LanguageModel, exclude: Sequence[int]) -> Int[np.ndarray, "V"]:
+    info = model.info
+    bad = [token for token in exclude if not 0 <= token < info.n_vocab]
+    if bad:
+        raise InputError(f"excluded ids are 0..{info.n_vocab - 1}, got {bad[0]!r}")
+    return np.setdiff1d(np.arange(info.n_tokens), np.array(exclude, dtype=np.int64))
+
+
+def _late_first(case: Case) -> Iterator[tuple[int, int]]:
+    """Yield positions from the cheapest on, with how many are left, itself included."""
+    order = sorted(case.positions, reverse=True)
+    yield from ((len(order) - i, position) for i, position in enumerate(order))
+
+
+def _open(
+    stem: Stem, case: Case, position: int, allowed: Int[np.ndarray, "V"], seed: int
+) -> tuple[Search, float]:
+    """Return the search of a position, and the prior mass of what is no candidate there."""
+    actual = case.prompt[position]
+    if actual not in allowed:
+        raise InputError(
+            f"token {actual} stands at position {position} of the prompt and is excluded from the "
+            "candidates; leave it in, or leave the position out"
+        )
+    length = len(case.context) + position
+    row = stem.row(length)
+    mass = float(logsumexp(row[allowed]))
+    search = Search(
+        stem=stem, length=length, place=position, actual=actual, allowed=allowed,
+        log_prior=row[allowed] - mass, suffix=np.array(case.suffix(position), dtype=np.int64),
+        n_prompt=len(case.prompt) - 1 - position, rng=generator(seed, "attribution", position),
+    )  # fmt: skip
+    return search, max(0.0, -float(np.expm1(min(0.0, mass))))
+
+
+def _less(after: Cost, before: Cost) -> Cost:
+    return Cost(
+        token_evaluations=after.token_evaluations - before.token_evaluations,
+        model_calls=after.model_calls - before.model_calls,
+        seconds=after.seconds - before.seconds,
+        cached=after.cached - before.cached,
+    )
+
+
+def _place(
+    model: LanguageModel, case: Case, found: Found, cost: Cost, *, kappa: float, kept: int | None
+) -> Place:
+    evidence = found.evidence
+    tokens = tuple(evidence.tokens[0].tolist())
+    log_b = float(evidence.log_response[0].sum())
+    return Place(
+        positions=evidence.places,
+        tokens=tokens,
+        text=_piece(model, tokens),
+        measures=found.measures,
+        bounds=score_interval(log_b, truncated(evidence)),
+        assumed_bounds=score_interval(log_b, assumed(evidence, kappa=kappa)),
+        method=found.method,
+        converged=found.converged,
+        reason=found.reason,
+        n_candidates=int((evidence.inclusion > 0.0).sum()),
+        cost=cost,
+        candidates=_candidates(model, found, kept),
+    )
+
+
+def _candidates(model: LanguageModel, found: Found, kept: int | None) -> Candidates:
+    """Return the candidates with most mass under either posterior, the actual one among them."""
+    evidence, sample = found.evidence, final_sample(found.evidence)
+    done = np.flatnonzero(evidence.inclusion > 0.0)
+    log_d = found.measures.log_prompt_likelihood.value
+    log_rest = found.measures.log_response_rest.value
+    likeliest = np.argsort(-np.maximum(sample.log_x - log_d, sample.log_q_response), kind="stable")[
+        : len(done) if kept is None else kept
+    ]
+    chosen = np.union1d([0], likeliest)
+    log_q = sample.log_x[chosen] - log_d
+    order = chosen[np.argsort(-log_q, kind="stable")]
+    tokens = evidence.tokens[done[order]]
+    return Candidates(
+        tokens=tokens,
+        pieces=tuple(_piece(model, row) for row in tokens.tolist()),
+        log_prior=evidence.log_prior[done[order]],
+        log_posterior=sample.log_x[order] - log_d,
+        log_posterior_response=sample.log_q_response[order],
+        log_response=sample.log_b[order],
+        score=sample.log_b[order] - log_rest,
+        weight=sample.thinned.weight[order],
+    )
+
+
+def _piece(model: LanguageModel, tokens: Sequence[int]) -> str:
+    """Return the text of tokens; bytes that are part of a character come as escapes."""
+    raw = b"".join(model.tokenizer.token_bytes(int(token)) for token in tokens)
+    return raw.decode("utf-8", errors="backslashreplace")

@@ -1,0 +1,45 @@
+"""An attribution as a table. Unit: nats."""
+
+from typing import TYPE_CHECKING
+
+from likely.core.estimate import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from likely.attribution.result import Attribution, Place
+
+
+def to_frame(found: "Attribution") -> "pd.DataFrame":
+    """Return a row a place, each number with the ends of its interval beside it."""
+    import pandas as pd
+
+    return pd.DataFrame([_row(place) for place in found.places])
+
+
+def _row(place: "Place") -> dict[str, object]:
+    row: dict[str, object] = {
+        "position": place.positions[0],
+        "n_tokens": len(place.tokens),
+        "text": place.text,
+    }
+    for name in place.measures.estimates():
+        estimate: Estimate = getattr(place.measures, name)
+        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    low, high = place.bounds
+    assumed_low, assumed_high = place.assumed_bounds
+    return row | {
+        "left_surprisal": place.measures.left_surprisal,
+        "bound_low": low,
+        "bound_high": high,
+        "assumed_low": assumed_low,
+        "assumed_high": assumed_high,
+        "omitted_context": place.measures.omitted_context,
+        "omitted_response": place.measures.omitted_response,
+        "method": place.method,
+        "converged": place.converged,
+        "reason": place.reason,
+        "n_candidates": place.n_candidates,
+        "token_evaluations": place.cost.token_evaluations,
+        "seconds": place.cost.seconds,
+    }
