@@ -151,12 +151,16 @@ def measure(evidence: Evidence, *, level: float, method: str) -> Measures:
     Raises:
         InputError: The prompt or the response is impossible, so that nothing can be said.
     """
-    final, prompt = final_sample(evidence), _prompt(evidence)
-    return _Measuring(evidence, final, prompt, level, method).run()
+    return measuring(evidence, level=level, method=method).run()
 
 
 def _done(evidence: Evidence) -> Bool[np.ndarray, "n"]:
     return evidence.inclusion > 0.0
+
+
+def measuring(evidence: Evidence, *, level: float, method: str) -> "Measuring":
+    """Return what computes the numbers of one place; see `measure`."""
+    return Measuring(evidence, final_sample(evidence), _prompt(evidence), level, method)
 
 
 def final_sample(evidence: Evidence) -> Sample:
@@ -181,7 +185,17 @@ def _prompt(evidence: Evidence) -> Sample:
 
 
 @dataclass(frozen=True)
-class _Measuring:
+class Measuring:
+    """Computes the numbers of one place.
+
+    Attributes:
+        evidence: Of the place.
+        final: The candidates that were evaluated to the end of the response.
+        prompt: Those that were evaluated to the end of the prompt.
+        level: Coverage of intervals.
+        method: How the candidates were chosen.
+    """
+
     evidence: Evidence
     final: Sample
     prompt: Sample
@@ -189,6 +203,7 @@ class _Measuring:
     method: str
 
     def run(self) -> Measures:
+        """Return every number."""
         final, evidence = self.final, self.evidence
         if final.log_d == -np.inf or final.log_n == -np.inf or final.log_b[0] == -np.inf:
             raise InputError(
@@ -263,6 +278,15 @@ class _Measuring:
 
     def _score(self) -> Estimate:
         return self._against_d(float(self.final.log_b[0]) - self.final.log_n + self._log_d)
+
+    def forecast(self, factor: float) -> float:
+        """Return the standard error of the score to expect of a round ``factor`` times as large."""
+        final = self.final
+        return final.thinned.forecast(
+            self._lean * final.q - final.q_response,
+            earlier=final.q - final.q_response,
+            factor=factor,
+        )
 
     def _against_d(self, value: float, *, sign: float = 1.0, high: float = np.inf) -> Estimate:
         """Return an estimate that is ``sign * (log D - log N)`` up to what is known."""
