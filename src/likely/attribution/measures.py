@@ -87,6 +87,14 @@ def _times(
     return np.where(law > 0.0, law, 0.0) * np.where(law > 0.0, values, 0.0)
 
 
+def _gap(
+    log_p: Float[np.ndarray, "..."], log_q: Float[np.ndarray, "..."]
+) -> Float[np.ndarray, "..."]:
+    """Return ``log_p - log_q``, 0 where p is 0: what has no probability adds nothing."""
+    log_p, log_q = np.broadcast_arrays(log_p, log_q)
+    return np.subtract(log_p, log_q, out=np.zeros(log_p.shape), where=log_p > -np.inf)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
     """What is known about one place.
@@ -330,7 +338,7 @@ class Measuring:
 
     def _information(self) -> Estimate:
         final = self.final
-        gain = final.log_q_response - final.log_q
+        gain = _gap(final.log_q_response, final.log_q)
         value = max(0.0, final.mean(final.q_response, gain))
         influence = _times(final.q_response, gain - value - 1.0) + final.q
         return self._estimate(value, influence, low=0.0)
@@ -340,7 +348,7 @@ class Measuring:
         if np.any((final.q > 0.0) & (final.q_response == 0.0)):
             infinite = float("inf")
             return Estimate.exact(infinite, unit="nats", method=self.method)
-        loss = final.log_q - final.log_q_response
+        loss = _gap(final.log_q, final.log_q_response)
         value = max(0.0, final.mean(final.q, loss))
         influence = _times(final.q, loss - value - 1.0) + final.q_response
         return self._estimate(value, influence, low=0.0)
@@ -348,7 +356,7 @@ class Measuring:
     def _jensen_shannon(self) -> Estimate:
         final = self.final
         middle = np.logaddexp(final.log_q, final.log_q_response) - _LOG_2
-        first, second = final.log_q - middle, final.log_q_response - middle
+        first, second = _gap(final.log_q, middle), _gap(final.log_q_response, middle)
         of_q, of_r = final.mean(final.q, first), final.mean(final.q_response, second)
         influence = 0.5 * (_times(final.q, first - of_q) + _times(final.q_response, second - of_r))
         value = min(_LOG_2, max(0.0, 0.5 * (of_q + of_r)))
@@ -380,8 +388,7 @@ class Measuring:
         logs = self._after - self._log_sums[:, None]
         laws, weight = np.exp(logs), self.final.thinned.weight
         entropies = np.maximum(0.0, -np.sum(weight * _times(laws, logs), axis=1))
-        with np.errstate(invalid="ignore"):
-            gains = np.where(laws > 0.0, logs - self.final.log_q, 0.0)
+        gains = _gap(logs, self.final.log_q)
         return entropies, np.maximum(0.0, np.sum(weight * laws * gains, axis=1))
 
     def _omitted(
