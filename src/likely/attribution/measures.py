@@ -92,7 +92,7 @@ def _gap(
 ) -> Float[np.ndarray, "..."]:
     """Return ``log_p - log_q``, 0 where p is 0: what has no probability adds nothing."""
     log_p, log_q = np.broadcast_arrays(log_p, log_q)
-    return np.subtract(log_p, log_q, out=np.zeros(log_p.shape), where=log_p > -np.inf)
+    return np.asarray(np.subtract(log_p, log_q, out=np.zeros(log_p.shape), where=log_p > -np.inf))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

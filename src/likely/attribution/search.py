@@ -12,6 +12,7 @@ Sources:
     likely particles and thinning the others; the chances follow Neyman allocation.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,9 +26,10 @@ TEMPER = 0.8
 """Power of the posterior that the chances follow: below 1, so that what only looks unlikely so far
 is drawn more often than its share. Of 0.5 to 1 it is near the best on SmolLM2 (docs)."""
 
-LATER = 0.2
-"""Size of the later stages to that of the first, where a candidate costs one evaluation only and
-nearly all of the variance arises."""
+_LATER = 0.6
+"""Size of the later stages to that of the first, times the root of the suffix's length. In the
+first stage a candidate costs one evaluation and nearly all of the variance arises; after it a
+candidate that stays costs as many as there are tokens to read."""
 
 _PRIOR_POWER, _TOPIC_POWER = 0.5, 0.8
 
@@ -145,7 +147,8 @@ class Search:
         chance = np.minimum(1.0, size * np.exp(self.log_allotted[rest]))
         chance[self.allowed[rest] == self.actual] = 1.0
         drawn = self.rng.random(len(rest)) < chance
-        self._run(rest[drawn], chance[drawn], size=LATER * size)
+        later = min(1.0, _LATER / math.sqrt(max(1, len(self.suffix))))
+        self._run(rest[drawn], chance[drawn], size=later * size)
 
     def evidence(self) -> Evidence:
         """Return what is known now."""
