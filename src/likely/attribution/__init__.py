@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from likely.attribution.attribute import attribute as attribute
     from likely.attribution.attribute import attribute_case as attribute_case
     from likely.attribution.attribute import reference_cost as reference_cost
+    from likely.attribution.baselines.integrate import Integrated as Integrated
+    from likely.attribution.baselines.integrate import integrate_gradients as integrate_gradients
+    from likely.attribution.baselines.record import BaselineScores as BaselineScores
+    from likely.attribution.baselines.registry import BASELINES as BASELINES
+    from likely.attribution.baselines.run import baseline as baseline
     from likely.attribution.case import Case as Case
     from likely.attribution.case import frame_case as frame_case
     from likely.attribution.measures import Measures as Measures
@@ -29,6 +34,10 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "attribute": ("attribute", "attribute_case", "reference_cost"),
+        "baselines.integrate": ("Integrated", "integrate_gradients"),
+        "baselines.record": ("BaselineScores",),
+        "baselines.registry": ("BASELINES",),
+        "baselines.run": ("baseline",),
         "case": ("Case", "frame_case"),
         "measures": ("Measures",),
         "result": ("Attribution", "Place", "Substitute"),
