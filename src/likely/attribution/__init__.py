@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from likely.attribution.baselines.run import baseline as baseline
     from likely.attribution.case import Case as Case
     from likely.attribution.case import frame_case as frame_case
+    from likely.attribution.faithfulness import Faithfulness as Faithfulness
+    from likely.attribution.faithfulness import measure_faithfulness as measure_faithfulness
+    from likely.attribution.mean_faithfulness import MeanFaithfulness as MeanFaithfulness
+    from likely.attribution.mean_faithfulness import average_faithfulness as average_faithfulness
     from likely.attribution.measures import Measures as Measures
     from likely.attribution.result import Attribution as Attribution
     from likely.attribution.result import Place as Place
@@ -39,6 +43,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "baselines.registry": ("BASELINES",),
         "baselines.run": ("baseline",),
         "case": ("Case", "frame_case"),
+        "faithfulness": ("Faithfulness", "measure_faithfulness"),
+        "mean_faithfulness": ("MeanFaithfulness", "average_faithfulness"),
         "measures": ("Measures",),
         "result": ("Attribution", "Place", "Substitute"),
     },
