@@ -401,7 +401,7 @@ def _leave_one_out(log_weights: Float[np.ndarray, "k d"]) -> Float[np.ndarray, "
     nothing = np.full((len(log_weights), 1), -np.inf)
     before = np.logaddexp.accumulate(log_weights, axis=1)[:, :-1]
     after = np.logaddexp.accumulate(log_weights[:, ::-1], axis=1)[:, -2::-1]
-    return np.logaddexp(np.hstack([nothing, before]), np.hstack([after, nothing]))
+    return np.asarray(np.logaddexp(np.hstack([nothing, before]), np.hstack([after, nothing])))
 
 
 def _correlation(scored: Scored, reference: Scored, level: float, seed: int) -> Estimate | None:

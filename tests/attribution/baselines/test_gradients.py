@@ -81,7 +81,13 @@ def test_what_gradients_cost_is_told_forward_and_backward(model, case):
 
 
 def test_integrated_gradients_add_up_and_say_by_how_much_not(model, case):
-    found = attribution.baseline(model, case, name="integrated_gradients", n_steps=60)
+    found = attribution.baseline(
+        model,
+        case,
+        name="integrated_gradients",
+        n_steps=60,
+        from_zero=True,
+    )
     function = _function(model, case)
     with torch.no_grad():
         change = float(function(function.point)) - float(function(0.0 * function.point))
@@ -106,13 +112,19 @@ def test_integrated_gradients_are_the_integral_by_another_rule(model, case):
     for k in range(n):
         total += differentiate(function, function.point * ((k + 0.5) / n))[1] / n
     expected = (total * function.point).sum(dim=-1)[0].numpy()
-    found = attribution.baseline(model, case, name="integrated_gradients", n_steps=60)
+    found = attribution.baseline(
+        model,
+        case,
+        name="integrated_gradients",
+        n_steps=60,
+        from_zero=True,
+    )
     np.testing.assert_allclose(found.scores, expected, atol=1e-3)
 
 
 def test_the_line_may_start_from_a_token(model, case):
     own = case.prompt[0]
-    found = attribution.baseline(model, case, name="integrated_gradients", baseline=own, n_steps=20)
+    found = attribution.baseline(model, case, name="integrated_gradients", token=own, n_steps=20)
     assert found.scores[0] == 0.0  # that token stands there
     replaced = attribution.frame_case(model, case.prompt, case.response, positions=case.positions)
     swap = tuple(own if i in case.positions else t for i, t in enumerate(replaced.prompt))
@@ -206,6 +218,8 @@ def test_options_and_responses_that_cannot_be_used(model, case):
         )
     with pytest.raises(UnknownNameError, match="no rule named 'simpson'"):
         check_steps("simpson", 5)
+    with pytest.raises(InputError, match="zero or a token, got token=3"):
+        attribution.baseline(model, case, name="integrated_gradients", token=3, from_zero=True)
     with pytest.raises(InputError, match="limit"):
         attribution.baseline(model, case, name="integrated_gradients", gap_limit=-1.0)
     with pytest.raises(InputError, match="empty response"):
