@@ -110,6 +110,8 @@ def test_names_and_options_are_checked():
         attribution.baseline(model, "ab", "a", name="deletions")
     with pytest.raises(InputError, match=r"has the options \['token'\], got 'tokens'"):
         attribution.baseline(model, "ab", "a", name="replacement", tokens="a")
+    with pytest.raises(InputError, match=r"cannot be run with \{'n_pairs': 'many'\}"):
+        attribution.baseline(model, "ab", "a", name="shapley", n_pairs="many")
     with pytest.raises(InputError, match="level"):
         attribution.baseline(model, "ab", "a", name="deletion", level=1.0)
     with pytest.raises(InputError, match="no token of the prompt"):

@@ -95,7 +95,11 @@ def _method(name: str, options: dict[str, float | int | str | None]) -> Method:
         unknown = sorted(set(options) - set(known))
         if unknown:
             raise InputError(f"{name!r} has the options {known}, got {unknown[0]!r}")
-    return make(**options)
+    try:
+        return make(**options)
+    except TypeError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"{name!r} cannot be run with {options!r}: {reason}") from error
 
 
 def _case(
