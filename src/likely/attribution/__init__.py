@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from likely.attribution.baselines.run import baseline as baseline
     from likely.attribution.case import Case as Case
     from likely.attribution.case import frame_case as frame_case
-    from likely.attribution.faithfulness import Faithfulness as Faithfulness
-    from likely.attribution.faithfulness import measure_faithfulness as measure_faithfulness
-    from likely.attribution.mean_faithfulness import MeanFaithfulness as MeanFaithfulness
-    from likely.attribution.mean_faithfulness import average_faithfulness as average_faithfulness
+    from likely.attribution.faithfulness.average import MeanFaithfulness as MeanFaithfulness
+    from likely.attribution.faithfulness.average import average_faithfulness as average_faithfulness
+    from likely.attribution.faithfulness.measure import measure_faithfulness as measure_faithfulness
+    from likely.attribution.faithfulness.record import Faithfulness as Faithfulness
     from likely.attribution.measures import Measures as Measures
     from likely.attribution.result import Attribution as Attribution
     from likely.attribution.result import Place as Place
@@ -43,8 +43,9 @@ __getattr__, __dir__, __all__ = lazy_names(
         "baselines.registry": ("BASELINES",),
         "baselines.run": ("baseline",),
         "case": ("Case", "frame_case"),
-        "faithfulness": ("Faithfulness", "measure_faithfulness"),
-        "mean_faithfulness": ("MeanFaithfulness", "average_faithfulness"),
+        "faithfulness.average": ("MeanFaithfulness", "average_faithfulness"),
+        "faithfulness.measure": ("measure_faithfulness",),
+        "faithfulness.record": ("Faithfulness",),
         "measures": ("Measures",),
         "result": ("Attribution", "Place", "Substitute"),
     },

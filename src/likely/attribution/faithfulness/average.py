@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from likely.attribution.faithfulness import Faithfulness
+from likely.attribution.faithfulness.record import Faithfulness
 from likely.core.estimate import Cost, Estimate
 from likely.core.jsonio import dumps
 from likely.errors import InputError

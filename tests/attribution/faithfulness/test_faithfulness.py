@@ -10,7 +10,8 @@ import pytest
 
 import likely
 from likely import attribution
-from likely.attribution.faithfulness import BAYES, _leave_one_out
+from likely.attribution.faithfulness.measure import _leave_one_out
+from likely.attribution.faithfulness.ranks import BAYES
 from likely.core.estimate import Estimate
 from likely.errors import InputError, UnknownNameError
 
