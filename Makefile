@@ -41,7 +41,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
-	$(PIP) install -q -c constraints.txt -e '.[hf,stats,dev]'
+	$(PIP) install -q -c constraints.txt -e '.[hf,stats,attrib,dev]'
 	@touch $@
 
 .venv-bench/.installed: $(VENV)/.installed

@@ -72,6 +72,16 @@ def test_logits_carry_gradients_to_the_input_embeddings(gpt2):
     assert (gradient[3:] == 0).all()
 
 
+def test_embedded_ids_are_read_like_ids(gpt2, window):
+    ids = torch.tensor([IDS])
+    for model in (gpt2, window):
+        embedded = model.embed(ids)
+        assert not embedded.requires_grad
+        torch.testing.assert_close(
+            model.logits(embeddings=embedded), model.logits(tokens=ids), atol=1e-6, rtol=1e-6
+        )
+
+
 def test_the_differentiable_forward_takes_tokens_or_embeddings(gpt2):
     with pytest.raises(InputError, match="one of them"):
         gpt2.logits()

@@ -18,8 +18,17 @@ if TYPE_CHECKING:
     from likely.attribution.attribute import attribute as attribute
     from likely.attribution.attribute import attribute_case as attribute_case
     from likely.attribution.attribute import reference_cost as reference_cost
+    from likely.attribution.baselines.integrate import Integrated as Integrated
+    from likely.attribution.baselines.integrate import integrate_gradients as integrate_gradients
+    from likely.attribution.baselines.record import BaselineScores as BaselineScores
+    from likely.attribution.baselines.registry import BASELINES as BASELINES
+    from likely.attribution.baselines.run import baseline as baseline
     from likely.attribution.case import Case as Case
     from likely.attribution.case import frame_case as frame_case
+    from likely.attribution.faithfulness.average import MeanFaithfulness as MeanFaithfulness
+    from likely.attribution.faithfulness.average import average_faithfulness as average_faithfulness
+    from likely.attribution.faithfulness.measure import measure_faithfulness as measure_faithfulness
+    from likely.attribution.faithfulness.record import Faithfulness as Faithfulness
     from likely.attribution.measures import Measures as Measures
     from likely.attribution.result import Attribution as Attribution
     from likely.attribution.result import Place as Place
@@ -29,7 +38,14 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "attribute": ("attribute", "attribute_case", "reference_cost"),
+        "baselines.integrate": ("Integrated", "integrate_gradients"),
+        "baselines.record": ("BaselineScores",),
+        "baselines.registry": ("BASELINES",),
+        "baselines.run": ("baseline",),
         "case": ("Case", "frame_case"),
+        "faithfulness.average": ("MeanFaithfulness", "average_faithfulness"),
+        "faithfulness.measure": ("measure_faithfulness",),
+        "faithfulness.record": ("Faithfulness",),
         "measures": ("Measures",),
         "result": ("Attribution", "Place", "Substitute"),
     },

@@ -198,6 +198,21 @@ class TransformersModel:
         """Return the input embedding of each id, float32, before any scaling by the model."""
         return _array(self.module.get_input_embeddings().weight)
 
+    def embed(self, tokens: Int[torch.Tensor, "B T"]) -> Float[torch.Tensor, "B T D"]:
+        """Return input embeddings of ids as `logits` takes them, without a gradient.
+
+        Args:
+            tokens: Shape ``(B, T)``, ids, on any device.
+
+        Returns:
+            Shape ``(B, T, D)``, in the dtype of the weights and where they are.
+        """
+        with torch.no_grad():
+            embedded: torch.Tensor = self.module.get_input_embeddings()(
+                tokens.to(self._runner.device)
+            )
+        return embedded
+
     def final_norm(self) -> FinalNorm:
         """Return the parameters of the normalisation before the output layer.
 
