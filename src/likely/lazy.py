@@ -10,6 +10,7 @@ from likely.errors import MissingExtraError
 _EXTRAS = {
     "torch": "hf", "transformers": "hf", "pysdd": "logic", "matplotlib": "stats",
     "statsmodels": "stats", "captum": "attrib",
+    "sklearn": "attrib",
 }  # fmt: skip
 """Which extra of the package brings a module that not everyone needs."""
 

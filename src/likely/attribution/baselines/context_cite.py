@@ -79,11 +79,11 @@ class ContextCite:
         whole, y, cost = self._log_odds(task, kept)
         alpha = self.alpha * max(1, len(task.case.response))
         _check_varied(kept)
-        fit = fit_lasso(kept, y, chance[None], alpha=alpha)
+        fit = fit_lasso(kept, y, chance, alpha=alpha)
         if is_exact:
             estimates = tuple(
                 Estimate.exact(float(v), unit="nats", method="context_cite")
-                for v in fit.coefficients[0]
+                for v in fit.coefficients
             )
         else:
             estimates = self._intervals(fit, kept, y, alpha, rng, task.level)
@@ -93,9 +93,9 @@ class ContextCite:
             removal=self.removal,
             diagnostics={
                 "n_ablations": len(kept),
-                "intercept": float(fit.intercepts[0]),
-                "n_nonzero": int((fit.coefficients[0] != 0.0).sum()),
-                "r2": _r2(y, fit.predict(kept)[0], float(chance @ y / chance.sum()), chance),
+                "intercept": fit.intercept,
+                "n_nonzero": int((fit.coefficients != 0.0).sum()),
+                "r2": _r2(y, fit.predict(kept), float(chance @ y / chance.sum()), chance),
                 "held_out_r2": _held_out_r2(kept, y, chance, alpha, rng),
             },
             cost=cost,
@@ -114,10 +114,10 @@ class ContextCite:
         counts = rng.multinomial(n, np.full(n, 1.0 / n), size=self.n_resamples).astype(np.float64)
         varies = _varied(kept, counts)
         replicates = np.full((self.n_resamples, kept.shape[1]), np.nan)
-        if varies.any():
-            replicates[varies] = fit_lasso(kept, y, counts[varies], alpha=alpha).coefficients
+        for i in np.flatnonzero(varies):
+            replicates[i] = fit_lasso(kept, y, counts[i], alpha=alpha).coefficients
         estimates = []
-        for value, drawn in zip(fit.coefficients[0], replicates.T, strict=True):
+        for value, drawn in zip(fit.coefficients, replicates.T, strict=True):
             one = percentile_estimate(float(value), drawn, level=level, n_clusters=n, n_items=n)
             if one is None:
                 raise InputError(
@@ -178,8 +178,8 @@ def _held_out_r2(
     weights = chance * (fold[None, :] != np.arange(n_folds)[:, None])
     if n_folds < 2 or not _varied(kept, weights).all():
         return None
-    own = fold, np.arange(len(y))
-    predicted = fit_lasso(kept, y, weights, alpha=alpha).predict(kept)[own]
+    fits = [fit_lasso(kept, y, chosen, alpha=alpha).predict(kept) for chosen in weights]
+    predicted = np.array(fits)[fold, np.arange(len(y))]
     return _r2(y, predicted, (weights @ y / weights.sum(axis=1))[fold], chance)
 
 
