@@ -5,7 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from likely.errors import InputError
+from likely.errors import InputError, MissingExtraError
+
+try:
+    from sklearn.linear_model import Lasso as Penalised
+    from sklearn.linear_model import LinearRegression
+except ImportError as error:
+    raise MissingExtraError(
+        "ContextCite needs scikit-learn: pip install 'likely[attrib]'"
+    ) from error
 
 _SWEEPS = 100_000
 _TOLERANCE = 1e-10  # of the duality gap, beside the sum of squares
@@ -54,9 +62,6 @@ def fit_lasso(
     >>> fit.coefficients.round(6).tolist(), round(fit.intercept, 6)
     ([2.0], 1.0)
     """
-    from sklearn.linear_model import Lasso as Penalised
-    from sklearn.linear_model import LinearRegression
-
     share = weights / weights.sum()
     centre = share @ x
     spread = np.sqrt(share @ (x - centre) ** 2)
