@@ -88,7 +88,7 @@ def find_adaptively(
         factor = _growth(computed, measures.score, tolerance)
         after = spent()
         next_cost = (after - before) * factor
-        left = search.n_left * len(search.suffix)
+        left = search.cost_left
         is_affordable = after - start + min(left, next_cost) <= budget
         if factor == 0.0 or not is_affordable:
             return Found(

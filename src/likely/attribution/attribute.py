@@ -10,16 +10,16 @@ from likely.attribution.adaptive import Found, Method, find_adaptively, find_exa
 from likely.attribution.case import Case, Prompt, frame_case
 from likely.attribution.intervals import assumed, score_interval, truncated
 from likely.attribution.measures import final_sample
+from likely.attribution.prior import NextLaws, check_scores
 from likely.attribution.result import Attribution, Candidates, ModelFacts, Place
 from likely.attribution.search import Search, guide
-from likely.core.branches import Stem, open_stem
+from likely.core.branches import open_stem
 from likely.core.engine import Meter
 from likely.core.estimate import Cost
-from likely.core.logspace import logsumexp
 from likely.core.model import LanguageModel, Settings
 from likely.core.streams import generator
 from likely.core.text.encode import Boundary, Context
-from likely.errors import InputError, UnknownNameError
+from likely.errors import CapabilityError, InputError, UnknownNameError
 
 BUDGET_SHARE = 250
 """By default a place may cost this part of what it costs the authors' procedure."""
@@ -59,7 +59,8 @@ def attribute(
     own law given everything else in the prompt.
 
     Args:
-        model: Any model that gives next-token rows and continuations.
+        model: Any model that gives continuations, and next-token rows or lists of likeliest
+            tokens: local ones, and servers with prompt log-probs.
         prompt: Text, ids, a rendered chat, or messages of a chat.
         response: Text or ids; or None with ``generate``.
         method: ``exact`` evaluates every token of the vocabulary at every position, ``adaptive``
@@ -83,7 +84,7 @@ def attribute(
 
     Raises:
         InputError: Unusable prompt, response, or options.
-        CapabilityError: The model gives no next-token rows.
+        CapabilityError: The model is a server that tells only the likeliest tokens.
 
     Sources:
         Shilpika and others (2026), arXiv 2605.21726, section 3.3.
@@ -127,22 +128,24 @@ def attribute_case(
             "choose roles or positions"
         )
 
+    check_scores(model)
     stem = open_stem(
         model, (case.stem + case.response)[: -1 if case.response else None], settings=settings
     )
+    laws = NextLaws(model, stem)
     allowed = _allowed(model, exclude)
     if budget is None:
         budget = default_budget(len(allowed), case)
     found: dict[int, tuple[Found, Cost, float]] = {}
-    topic = Topic(stem, allowed)
+    topic = Topic(laws, allowed)
     for n_left, position in _late_first(case):
         before = stem.spending.cost
         share = max(0.0, budget - before.token_evaluations) / n_left
         if method == "exact":
-            search, excluded = _open(stem, case, position, allowed, seed, None)
+            search, excluded = _open(laws, case, position, allowed, seed, None)
             one = find_exactly(search, level=level)
         else:
-            search, excluded = _open(stem, case, position, allowed, seed, topic)
+            search, excluded = _open(laws, case, position, allowed, seed, topic)
             one = find_adaptively(
                 search, tolerance=tolerance, level=level, budget=share,
                 spent=lambda: stem.spending.cost.token_evaluations,
@@ -150,7 +153,7 @@ def attribute_case(
         spent = _less(stem.spending.cost, before)
         if meter is not None:
             meter.advance(spent.token_evaluations)
-        found[position] = one, spent, excluded
+        found[position] = one, spent, excluded + search.aside
     places = tuple(
         _place(model, case, one, spent, kappa=kappa, kept=kept)
         for _, (one, spent, _) in sorted(found.items())
@@ -211,7 +214,7 @@ def _late_first(case: Case) -> Iterator[tuple[int, int]]:
 
 
 def _open(
-    stem: Stem,
+    laws: NextLaws,
     case: Case,
     position: int,
     allowed: Int[np.ndarray, "V"],
@@ -226,26 +229,26 @@ def _open(
             "candidates; leave it in, or leave the position out"
         )
     length = len(case.context) + position
-    row = stem.row(length)
-    mass = float(logsumexp(row[allowed]))
-    log_prior = row[allowed] - mass
+    prior = laws.prior(length, allowed)
+    log_prior = prior.log_probs
     log_guide = log_prior if topic is None else guide(log_prior, topic.after(length))
     search = Search(
-        stem=stem, length=length, place=position, actual=actual, allowed=allowed,
-        log_prior=log_prior, suffix=np.array(case.suffix(position), dtype=np.int64),
+        stem=laws.stem, length=length, place=position, actual=actual, allowed=allowed,
+        log_prior=log_prior, told=prior.told, log_mass=prior.log_mass,
+        suffix=np.array(case.suffix(position), dtype=np.int64),
         n_prompt=len(case.prompt) - 1 - position, rng=generator(seed, "attribution", position),
         log_guide=log_guide,
     )  # fmt: skip
-    return search, max(0.0, -float(np.expm1(min(0.0, mass))))
+    return search, prior.excluded
 
 
 class Topic:
     """What a text is about, as its model sees it: what it expects to read at later positions."""
 
-    def __init__(self, stem: Stem, allowed: Int[np.ndarray, "V"]) -> None:
-        self.stem = stem
+    def __init__(self, laws: NextLaws, allowed: Int[np.ndarray, "V"]) -> None:
+        self.laws = laws
         self.allowed = allowed
-        self._from = len(stem.tokens) + 1
+        self._from = len(laws.stem.tokens) + 1
         self._log_topic = np.full(len(allowed), -np.inf)
 
     def after(self, length: int) -> Float[np.ndarray, "V"]:
@@ -254,7 +257,7 @@ class Topic:
         Lengths come from the largest to the least.
         """
         for later in range(length + 1, self._from):
-            self._log_topic = np.maximum(self._log_topic, self.stem.row(later)[self.allowed])
+            self._log_topic = np.maximum(self._log_topic, self.laws.law(later)[0][self.allowed])
         self._from = min(self._from, length + 1)
         return self._log_topic
 
@@ -316,6 +319,12 @@ def _candidates(model: LanguageModel, found: Found, kept: int | None) -> Candida
 
 
 def _piece(model: LanguageModel, tokens: Sequence[int]) -> str:
-    """Return the text of tokens; bytes that are part of a character come as escapes."""
-    raw = b"".join(model.tokenizer.token_bytes(int(token)) for token in tokens)
+    """Return the text of tokens; bytes that are part of a character come as escapes.
+
+    Where a server does not tell the bytes of such a part, U+FFFD stands for it.
+    """
+    try:
+        raw = b"".join(model.tokenizer.token_bytes(int(token)) for token in tokens)
+    except CapabilityError:
+        return model.tokenizer.decode(tokens)
     return raw.decode("utf-8", errors="backslashreplace")

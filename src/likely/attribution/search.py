@@ -13,13 +13,13 @@ Sources:
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from likely.attribution.evidence import Evidence, Omitted
-from likely.core.branches import Stem
+from likely.core.branches import Branches, Stem, UntoldError
 from likely.core.logspace import logsumexp
 
 TEMPER = 0.8
@@ -35,6 +35,8 @@ _PRIOR_POWER, _TOPIC_POWER = 0.5, 0.8
 
 _PASS = 64  # new tokens of a pass below which it takes as long as one of this many
 _AT_ONCE = 4096  # branches that grow together: more only take memory
+_MOST_ASIDE = 1e-3  # prior mass that may be left out because the model tells no more than bounds
+_LEAST_LEFT = 1e-3  # of an even share: rounding may leave less than nothing to what was not told
 
 
 def guide(
@@ -73,11 +75,16 @@ class Search:
         place: The prompt position.
         actual: The token that stands there.
         allowed: Shape ``(V,)``: ids that may stand there, sorted.
-        log_prior: Shape ``(V,)``: of each, nats, summing to 1.
+        log_prior: Shape ``(V,)``: of each, nats, summing to 1; of those whose own was not told, a
+            share of what they have together, until they are evaluated.
         suffix: Shape ``(T,)``: what comes after: n_prompt tokens of the prompt, then the response.
         n_prompt: How many of the suffix belong to the prompt.
         rng: Of the draws.
         log_guide: Shape ``(V,)``: log of how the first draws are allotted; the prior is one such.
+        told: Shape ``(V,)``: whose prior is told before they are evaluated; None for all.
+        log_mass: Log of the prior mass of all of them in the model, by which theirs was divided.
+        aside: Bound on the prior mass of those that were left out, because the model tells no more
+            than a bound on their prior.
     """
 
     stem: Stem
@@ -90,6 +97,15 @@ class Search:
     n_prompt: int
     rng: np.random.Generator
     log_guide: Float[np.ndarray, "V"]
+    told: InitVar[Bool[np.ndarray, "V"] | None] = None
+    log_mass: float = 0.0
+    aside: float = field(init=False, default=0.0)
+    # Whose prior is told, now and when the round began; what the others have together; and how far
+    # the latest round's estimate of that was off.
+    is_told: Bool[np.ndarray, "V"] = field(init=False)
+    was_told: Bool[np.ndarray, "V"] = field(init=False)
+    untold_mass: float = field(init=False)
+    unaccounted: float = field(init=False, default=0.0)
     # Of every candidate: the log of its chance in a round of size 1, and bounds from what was read.
     log_allotted: Float[np.ndarray, "V"] = field(init=False)
     log_x_bound: Float[np.ndarray, "V"] = field(init=False)
@@ -107,7 +123,10 @@ class Search:
     part_chance: Float[np.ndarray, "p"] = field(init=False)
     prompt_chance: Float[np.ndarray, "n"] = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, told: Bool[np.ndarray, "V"] | None) -> None:
+        self.log_prior = self.log_prior.copy()
+        self.is_told = np.ones(len(self.allowed), dtype=bool) if told is None else told.copy()
+        self.untold_mass = float(np.exp(self.log_prior[~self.is_told]).sum())
         self.log_allotted = self.log_guide - logsumexp(self.log_guide)
         self.log_x_bound = self.log_prior.copy()
         self.log_y_bound = self.log_prior.copy()
@@ -125,6 +144,12 @@ class Search:
     def n_left(self) -> int:
         """How many of them were not evaluated to the end."""
         return self.n_candidates - len(self.done)
+
+    @property
+    def cost_left(self) -> int:
+        """How many token evaluations it would take to evaluate them."""
+        each = len(self.suffix) + (self.length + 1 if self.stem.reads_anew else 0)
+        return self.n_left * each
 
     def exhaust(self) -> None:
         """Evaluate every candidate to the end."""
@@ -155,9 +180,11 @@ class Search:
         is_rest = self.log_prior > -np.inf
         is_rest[self.done] = False
         part, part_read, part_chance = self.part, self.part_read, self.part_chance
-        if self.n_prompt == 0:  # nothing of the prompt is left to read: known of every candidate
-            part = np.flatnonzero(is_rest)
-            part_read, part_chance = np.empty((len(part), 0)), np.ones(len(part))
+        if self.n_prompt == 0:  # nothing of the prompt is left to read: known once the prior is
+            sure, late = np.flatnonzero(is_rest & self.was_told), ~self.was_told[part]
+            part_chance = np.concatenate([np.ones(len(sure)), part_chance[late]])
+            part = np.concatenate([sure, part[late]])
+            part_read = np.empty((len(part), 0))
         first = np.argsort(self.allowed[self.done] != self.actual, kind="stable")
         done, read = self.done[first], self.read[first]
         order = np.concatenate([done, part])
@@ -170,7 +197,7 @@ class Search:
             log_response=np.concatenate([read[:, self.n_prompt :], unread]),
             inclusion=np.concatenate([self.chance[first], np.zeros(len(part))]),
             prompt_inclusion=np.concatenate([self.prompt_chance[first], part_chance]),
-            resolution=0.0 if not is_rest.any() else 1.0 / self.size,
+            resolution=0.0 if not is_rest.any() else 1.0 / self.size + self.unaccounted,
             omitted=Omitted(
                 log_prior=self.log_prior[is_rest],
                 log_prompt_bound=self.log_x_bound[is_rest],
@@ -186,6 +213,8 @@ class Search:
 
     def _settle(self) -> None:
         """Take what was evaluated to the end as certain from now on."""
+        self.was_told = self.is_told.copy()
+        self.unaccounted = 0.0
         self.chance = np.ones(len(self.done))
         self.prompt_chance = np.ones(len(self.done))
         self._forget_part()
@@ -202,34 +231,97 @@ class Search:
         if not len(chosen):
             return
         branches = self.stem.branches(self.length, len(chosen))
-        branches.grow(self.allowed[chosen][:, None])
-        read = np.empty((len(chosen), 0))
-        prompt_chance = chance if self.n_prompt else np.ones(len(chosen))
+        chosen, chance, read = self._begin(branches, chosen, chance, size=size)
         n_all = len(self.suffix)
-        while read.shape[1] < n_all and len(chosen):
+        prompt_chance = chance
+        if not self.n_prompt:
+            prompt_chance = np.where(self.was_told[chosen], 1.0, chance)
+        while len(chosen):
+            self._note(chosen, read)
             n_read = read.shape[1]
+            if n_read == n_all:
+                break
+            if size < np.inf:
+                kept, chance_after = self._thin(chosen, read, chance, size)
+                self._keep_part(chosen, read, prompt_chance, ~kept)
+                chosen, read = chosen[kept], read[kept]
+                chance, prompt_chance = chance_after[kept], prompt_chance[kept]
+                if not len(chosen):
+                    break
+                branches.keep(np.flatnonzero(kept))
             step = self._step(len(chosen), n_read, is_whole=size == np.inf)
             block = np.broadcast_to(self.suffix[n_read : n_read + step], (len(chosen), step))
             new = branches.grow(block, last=n_read + step == n_all)
             read = np.concatenate([read, new], axis=1)
             if n_read < self.n_prompt:
                 prompt_chance = chance
-            self._note(chosen, read)
-            if size < np.inf and read.shape[1] < n_all:
-                kept, chance_after = self._thin(chosen, read, chance, size)
-                self._keep_part(chosen, read, prompt_chance, ~kept)
-                chosen, read = chosen[kept], read[kept]
-                chance, prompt_chance = chance_after[kept], prompt_chance[kept]
-                if len(chosen):
-                    branches.keep(np.flatnonzero(kept))
         self._finish(chosen, read, chance, prompt_chance)
+
+    def _begin(
+        self,
+        branches: Branches,
+        chosen: Int[np.ndarray, "b"],
+        chance: Float[np.ndarray, "b"],
+        *,
+        size: float,
+    ) -> tuple[Int[np.ndarray, "c"], Float[np.ndarray, "c"], Float[np.ndarray, "c t"]]:
+        """Read candidates with the first tokens after them; return those that are possible."""
+        step = self._step(len(chosen), 0, is_whole=size == np.inf)
+        after = np.broadcast_to(self.suffix[:step], (len(chosen), step))
+        tokens = np.concatenate([self.allowed[chosen][:, None], after], axis=1)
+        is_last = step == len(self.suffix)
+        try:
+            found = branches.grow(tokens, last=is_last)
+        except UntoldError as error:
+            going = self._set_aside(chosen, error)
+            branches.keep(np.flatnonzero(going))
+            chosen, chance = chosen[going], chance[going]
+            found = branches.grow(tokens[going], last=is_last)
+        self._learn(chosen, chance, found[:, 0])
+        going = self.log_prior[chosen] > -np.inf
+        if not going.all():
+            branches.keep(np.flatnonzero(going))
+        return chosen[going], chance[going], found[going, 1:]
+
+    def _set_aside(self, chosen: Int[np.ndarray, "b"], error: UntoldError) -> Bool[np.ndarray, "b"]:
+        """Leave out the candidates whose prior is not told; return which ones go on."""
+        going = ~error.is_bound[:, 0]
+        self.aside += float(np.exp(error.log_bounds[~going, 0] - self.log_mass).sum())
+        lost = self.allowed[chosen[~going]]
+        if error.is_bound[going].any() or self.aside > _MOST_ASIDE or self.actual in lost:
+            raise error
+        self.log_prior[chosen[~going]] = -np.inf
+        return going
+
+    def _learn(
+        self,
+        chosen: Int[np.ndarray, "b"],
+        chance: Float[np.ndarray, "b"],
+        log_prior: Float[np.ndarray, "b"],
+    ) -> None:
+        """Take the priors that were not told before, and leave the rest of the mass to others."""
+        new = ~self.is_told[chosen]
+        if not new.any():
+            return
+        named, prior = chosen[new], np.exp(log_prior[new] - self.log_mass)
+        self.unaccounted = abs(self.untold_mass - float(np.sum(prior / chance[new])))
+        self.log_prior[named] = log_prior[new] - self.log_mass
+        self.is_told[named] = True
+        rest = np.flatnonzero(~self.is_told & (self.log_prior > -np.inf))
+        least = _LEAST_LEFT * self.untold_mass * len(rest) / (len(rest) + len(named))
+        self.untold_mass = max(self.untold_mass - float(prior.sum()), least)
+        if len(rest):
+            share = self.log_prior[rest] - float(logsumexp(self.log_prior[rest]))
+            self.log_prior[rest] = share + np.log(self.untold_mass)
+            self.log_x_bound[rest] = self.log_y_bound[rest] = self.log_prior[rest]
 
     def _step(self, n_rows: int, n_read: int, *, is_whole: bool) -> int:
         """Return how many tokens to read before the next thinning."""
         left = len(self.suffix) - n_read
         if is_whole:
             return left
-        return min(left, max(1, -(-_PASS // n_rows), n_read // 2))
+        again = self.length + n_read if self.stem.reads_anew else 0
+        return min(left, max(1, -(-_PASS // n_rows), n_read // 2, again // 2))
 
     def _note(self, chosen: Int[np.ndarray, "b"], read: Float[np.ndarray, "b t"]) -> None:
         """Keep what a partial reading says: nothing can weigh more than that."""

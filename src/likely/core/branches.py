@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from likely.core.engine import Continuation, Row, evaluate
 from likely.core.estimate import Cost
-from likely.core.model import LanguageModel, Settings
-from likely.errors import InputError
+from likely.core.model import Capability, LanguageModel, Settings
+from likely.errors import CapabilityError, InputError
 
 
 @dataclass(kw_only=True)
@@ -27,6 +27,26 @@ class Spending:
     def add(self, tokens: int, calls: int, seconds: float) -> None:
         """Count work."""
         self.cost += Cost(token_evaluations=tokens, model_calls=calls, seconds=seconds)
+
+
+class UntoldError(CapabilityError):
+    """The model tells no more than an upper bound on some of the log-probabilities asked for.
+
+    Attributes:
+        log_bounds: Shape ``(B, k)``: what it tells of each appended token, nats.
+        is_bound: Shape ``(B, k)``: where that is only a bound.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        log_bounds: Float[np.ndarray, "B k"],
+        is_bound: Bool[np.ndarray, "B k"],
+    ) -> None:
+        super().__init__(message)
+        self.log_bounds = log_bounds
+        self.is_bound = is_bound
 
 
 @runtime_checkable
@@ -49,6 +69,7 @@ class Branches(Protocol):
         Raises:
             InputError: The branches were grown for the last time, or the shape is wrong.
             NumericalError: The model gave NaN.
+            UntoldError: The model tells only bounds; the branches are as they were before.
         """
         ...
 
@@ -69,6 +90,11 @@ class Stem(Protocol):
     @property
     def spending(self) -> Spending:
         """What it and its branches have cost."""
+        ...
+
+    @property
+    def reads_anew(self) -> bool:
+        """Whether a branch that grows is evaluated from the first token of the stem on."""
         ...
 
     def row(self, length: int) -> Float[np.ndarray, "V"]:
@@ -124,6 +150,11 @@ class EngineStem:
         self.settings = settings
         self._rows: dict[int, Float[np.ndarray, "V"]] = {}
 
+    @property
+    def reads_anew(self) -> bool:
+        """Whether the model evaluates the stem again for each branch."""
+        return Capability.SHARED_PREFIX not in self.model.info.capabilities
+
     def row(self, length: int) -> Float[np.ndarray, "V"]:
         """Return a row as `Stem.row` says."""
         check_length(self.tokens, length)
@@ -164,8 +195,21 @@ class EngineBranches:
         ]
         answers = evaluate(self.stem.model, requests, settings=self.stem.settings)
         self.stem.spending.cost += answers.cost
+        values = np.stack([answer.values for answer in answers.answers])
+        none = np.zeros(tokens.shape[1], dtype=bool)
+        is_bound = np.stack(
+            [none if answer.censored is None else answer.censored for answer in answers.answers]
+        )
+        if is_bound.any():
+            first = tuple(int(at[0]) for at in np.nonzero(is_bound))
+            raise UntoldError(
+                f"{self.stem.model.info.name!r} tells no log-probability of token "
+                f"{int(tokens[first])}, only that it is at most {float(values[first])!r}; use a "
+                "local model or a server with prompt log-probs, such as vLLM (see docs/servers.md)",
+                log_bounds=values, is_bound=is_bound,
+            )  # fmt: skip
         self.grown = np.concatenate([self.grown, tokens], axis=1)
-        return np.stack([answer.values for answer in answers.answers])
+        return values
 
     def keep(self, index: Int[np.ndarray, "b"]) -> None:
         """Go on with some, as `Branches.keep` says."""

@@ -82,6 +82,8 @@ class ModelStem:
         tokens: Ids, at least one.
     """
 
+    reads_anew = False
+
     def __init__(self, parts: Machinery, tokens: Sequence[int]) -> None:
         self.parts = parts
         self.tokens = tuple(int(token) for token in tokens)

@@ -33,6 +33,7 @@ class Options(BaseModel):
         dialect: ``vllm``, ``llama.cpp``, ``llama-cpp-python``, ``openai``, or ``auto`` to find out.
         top_k: How many likeliest tokens to ask for, or None for what the server usually allows.
         tokenizer: Folder of the model's tokenizer, for a server that has none to ask.
+        n_vocab: How many ids the model has, where neither server nor tokenizer tells.
         probe: A text of at least two tokens for the requests at the start.
     """
 
@@ -45,6 +46,7 @@ class Options(BaseModel):
     dialect: str = "auto"
     top_k: Annotated[int, Field(ge=1)] | None = None
     tokenizer: str | None = None
+    n_vocab: Annotated[int, Field(ge=2)] | None = None
     probe: str = "The sky is blue and the grass is"
 
     def secret(self) -> str | None:
@@ -58,6 +60,7 @@ class Options(BaseModel):
 class _LocalTokenizer(Tokenizer, Protocol):
     bos_id: int | None
     eos_id: int | None
+    n_tokens: int
 
     @property
     def adds_bos(self) -> bool:
@@ -104,7 +107,7 @@ def _connect(name: str, address: Address, options: Options, transport: Transport
     except CapabilityError as error:
         raise CapabilityError(f"{name!r}: {error}") from error
     return ServerModel(
-        info=_info(name, address, findings, tokenizer),
+        info=_info(name, address, findings, tokenizer, n_vocab=options.n_vocab),
         tokenizer=tokenizer,
         findings=findings,
         transport=transport,
@@ -121,7 +124,7 @@ def _tokenizer(dialect: Dialect, facts: Facts, options: Options) -> tuple[Tokeni
         return local, Facts(
             version=facts.version,
             weights=facts.weights,
-            n_vocab=facts.n_vocab,
+            n_vocab=facts.n_vocab or local.n_tokens,
             context=facts.context,
             bos_id=local.bos_id,
             eos_id=local.eos_id,
@@ -150,17 +153,24 @@ def _check_same(dialect: Dialect, local: Tokenizer, options: Options) -> None:
         )
 
 
-def _info(name: str, address: Address, findings: Findings, tokenizer: Tokenizer) -> ModelInfo:
+def _info(
+    name: str,
+    address: Address,
+    findings: Findings,
+    tokenizer: Tokenizer,
+    *,
+    n_vocab: int | None,
+) -> ModelInfo:
     facts = findings.asker.facts
     dialect = findings.asker.dialect.name
-    told = [address.api, address.model, dialect, facts.version, facts.weights]
-    print_of = json.dumps([told, [round(value, 3) for value in findings.values]])
-    n_vocab = facts.n_vocab or ANY_VOCABULARY
+    named = [address.api, address.model, dialect, facts.version, facts.weights]
+    print_of = json.dumps([named, [round(value, 3) for value in findings.values]])
+    told = facts.n_vocab or n_vocab
     return ModelInfo(
         name=name,
         fingerprint=hashlib.blake2b(print_of.encode(), digest_size=16).hexdigest(),
-        n_vocab=n_vocab,
-        n_tokens=n_vocab,
+        n_vocab=told or ANY_VOCABULARY,
+        n_tokens=told or ANY_VOCABULARY,
         # A request holds the target too, and room for the one token that must be generated.
         max_tokens=None if facts.context is None else facts.context - 2,
         dtype="unknown",
@@ -177,6 +187,7 @@ def _info(name: str, address: Address, findings: Findings, tokenizer: Tokenizer)
             "top_k": findings.top_k,
             "temperature_probe": findings.temperature,
             "context": facts.context,
+            "vocabulary": "known" if told else "unknown",
         },
     )
 
