@@ -220,7 +220,6 @@ class Measuring:
             )
         matrix, errors = self._matrix()
         entropies, informations = self._traces()
-        done = _done(evidence)
         return Measures(
             score=self._score(),
             interventional=self._interventional(),
@@ -245,8 +244,8 @@ class Measuring:
             matrix_error=errors,
             entropy_trace=entropies,
             information_trace=informations,
-            omitted_context=self._omitted(final.log_x, final.log_d, done),
-            omitted_response=self._omitted(final.log_x + final.log_b, final.log_n, done),
+            omitted_context=self._omitted(final.log_x, final.log_d),
+            omitted_response=self._omitted(final.log_x + final.log_b, final.log_n),
         )
 
     def _estimate(
@@ -391,9 +390,7 @@ class Measuring:
         gains = _gap(logs, self.final.log_q)
         return entropies, np.maximum(0.0, np.sum(weight * laws * gains, axis=1))
 
-    def _omitted(
-        self, log_terms: Float[np.ndarray, "n"], log_total: float, done: Bool[np.ndarray, "n"]
-    ) -> float:
+    def _omitted(self, log_terms: Float[np.ndarray, "n"], log_total: float) -> float:
         """Return the estimated share of candidates that were not evaluated to the end."""
         seen = float(logsumexp(log_terms))
         return max(0.0, -float(np.expm1(min(0.0, seen - log_total))))
