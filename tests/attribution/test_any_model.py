@@ -150,10 +150,10 @@ def test_a_server_with_prompt_log_probs_gives_the_exact_answer(loopback, connect
     state.hits.clear()
     found = attribute(model, **CASE)
     agree(found, attribute(table, **CASE))
-    # One list a place, one request a candidate, and nothing else.
+    # One list a place, one request a candidate, and one for the text alone.
     assert state.hits["/v1/completions"] == found.cost.model_calls
-    assert found.cost.model_calls == 3 * (1 + 4)
-    lists, texts = 1 + 2 + 3, 3 * 4 * (1 + 3 + 2)
+    assert found.cost.model_calls == 3 * (1 + 4) + 1
+    lists, texts = 1 + 2 + 3, (3 * 4 + 1) * (1 + 3 + 2)
     assert found.cost.token_evaluations == lists + texts
 
 

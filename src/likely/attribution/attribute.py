@@ -1,6 +1,8 @@
 """The question of the study: which tokens of the prompt made this response likely? Unit: nats."""
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -8,18 +10,20 @@ from jaxtyping import Float, Int
 from likely._version import __version__
 from likely.attribution.adaptive import Found, Method, find_adaptively, find_exactly
 from likely.attribution.case import Case, Prompt, frame_case
+from likely.attribution.eligible import Eligible, Rule
 from likely.attribution.intervals import assumed, score_interval, truncated
 from likely.attribution.measures import final_sample
 from likely.attribution.prior import NextLaws, check_scores
 from likely.attribution.result import Attribution, Candidates, ModelFacts, Place
 from likely.attribution.search import Search, guide
-from likely.core.branches import open_stem
-from likely.core.engine import Meter
+from likely.core.branches import Stem, open_stem
+from likely.core.engine import Continuation, Meter, evaluate
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel, Settings
 from likely.core.streams import generator
 from likely.core.text.encode import Boundary, Context
-from likely.errors import CapabilityError, InputError, UnknownNameError
+from likely.core.text.spans import Span
+from likely.errors import CapabilityError, InputError, LikelyWarning, UnknownNameError
 
 BUDGET_SHARE = 250
 """By default a place may cost this part of what it costs the authors' procedure."""
@@ -42,10 +46,12 @@ def attribute(
     budget: float | None = None,
     generate: int | None = None,
     positions: Sequence[int] | None = None,
-    roles: Sequence[str] = ("user", "text"),
+    roles: Sequence[str] | None = None,
+    segments: Mapping[str, str | Span] | None = None,
     context: Context | None = None,
     boundary: Boundary = "joint",
     stop_at_end: bool = True,
+    candidates: Rule = "all",
     exclude: Sequence[int] = (),
     kappa: float = KAPPA,
     kept: int | None = KEPT,
@@ -73,9 +79,15 @@ def attribute(
         generate: Tokens of the likeliest response to take where none is given.
         positions: Prompt positions to attribute; by default all tokens of ``roles``.
         roles: As `likely.attribution.frame_case`.
+        segments: As `likely.attribution.frame_case`.
         context: As `likely.attribution.frame_case`.
         boundary: As `likely.attribution.frame_case`.
         stop_at_end: As `likely.attribution.frame_case`.
+        candidates: Which tokens may stand at a position, by a rule of
+            `likely.attribution.eligible`: ``all``; ``round_trip``, those with which the prompt's
+            text is split into the same tokens again; ``word_start``, those that begin a word if
+            the actual one does. The measure is over token sequences: what a rule takes out is no
+            alternative, and ``excluded_mass`` says how likely it was.
         exclude: Ids that are no candidates; ids that mean nothing never are.
         kappa: Factor of the assumption behind ``assumed_bounds``.
         kept: How many candidates of a place the result keeps; None for all.
@@ -98,11 +110,12 @@ def attribute(
     _check_options(method, tolerance, level, kappa, seed)
     case = frame_case(
         model, prompt, response, generate=generate, positions=positions, roles=roles,
-        context=context, boundary=boundary, stop_at_end=stop_at_end,
+        segments=segments, context=context, boundary=boundary, stop_at_end=stop_at_end,
     )  # fmt: skip
     return attribute_case(
         model, case, method=method, tolerance=tolerance, level=level, seed=seed, budget=budget,
-        exclude=exclude, kappa=kappa, kept=kept, settings=settings, meter=meter,
+        candidates=candidates, exclude=exclude, kappa=kappa, kept=kept, settings=settings,
+        meter=meter,
     )  # fmt: skip
 
 
@@ -115,6 +128,7 @@ def attribute_case(
     level: float = 0.95,
     seed: int = 0,
     budget: float | None = None,
+    candidates: Rule = "all",
     exclude: Sequence[int] = (),
     kappa: float = KAPPA,
     kept: int | None = KEPT,
@@ -133,14 +147,15 @@ def attribute_case(
         model, (case.stem + case.response)[: -1 if case.response else None], settings=settings
     )
     laws = NextLaws(model, stem)
-    allowed = _allowed(model, exclude)
+    eligible = Eligible(model, case, rule=candidates, exclude=exclude)
     if budget is None:
-        budget = default_budget(len(allowed), case)
+        budget = default_budget(len(eligible.ids), case)
     found: dict[int, tuple[Found, Cost, float]] = {}
-    topic = Topic(laws, allowed)
+    topic = Topic(laws)
     for n_left, position in _late_first(case):
         before = stem.spending.cost
         share = max(0.0, budget - before.token_evaluations) / n_left
+        allowed = eligible.at(position)
         if method == "exact":
             search, excluded = _open(laws, case, position, allowed, seed, None)
             one = find_exactly(search, level=level)
@@ -159,12 +174,24 @@ def attribute_case(
         for _, (one, spent, _) in sorted(found.items())
     )
     own = found[case.positions[0]][0].evidence.log_response[0]
+    log_b = [float(one.evidence.log_response[0].sum()) for one, _, _ in found.values()]
+    noise = _noise(model, stem, case, log_b, settings)
+    if noise > tolerance:
+        warnings.warn(
+            f"the response's log-probability moved by {noise!r} nats with the texts that were "
+            f"evaluated beside it, more than the tolerance {tolerance!r}: {model.info.name!r} "
+            f"computes in {model.info.dtype}; load it in a wider dtype, or take the noise as it is",
+            LikelyWarning,
+            stacklevel=2,
+        )
     return Attribution(
         case=case,
         places=places,
         log_response=float(own.sum()),
         response_log_probs=own,
         excluded_mass=np.array([found[i][2] for i in case.positions]),
+        rule=candidates,
+        noise=noise,
         model=ModelFacts(name=model.info.name, identity=model.info.identity, likely=__version__),
         method=method,
         tolerance=tolerance,
@@ -199,14 +226,6 @@ def _check_options(method: str, tolerance: float, level: float, kappa: float, se
         raise InputError(f"a seed is at least 0, got {seed!r}")
 
 
-def _allowed(model: LanguageModel, exclude: Sequence[int]) -> Int[np.ndarray, "V"]:
-    info = model.info
-    bad = [token for token in exclude if not 0 <= token < info.n_vocab]
-    if bad:
-        raise InputError(f"excluded ids are 0..{info.n_vocab - 1}, got {bad[0]!r}")
-    return np.setdiff1d(np.arange(info.n_tokens), np.array(exclude, dtype=np.int64))
-
-
 def _late_first(case: Case) -> Iterator[tuple[int, int]]:
     """Yield positions from the cheapest on, with how many are left, itself included."""
     order = sorted(case.positions, reverse=True)
@@ -222,19 +241,13 @@ def _open(
     topic: "Topic | None",
 ) -> tuple[Search, float]:
     """Return the search of a position, and the prior mass of what is no candidate there."""
-    actual = case.prompt[position]
-    if actual not in allowed:
-        raise InputError(
-            f"token {actual} stands at position {position} of the prompt and is excluded from the "
-            "candidates; leave it in, or leave the position out"
-        )
     length = len(case.context) + position
     prior = laws.prior(length, allowed)
     log_prior = prior.log_probs
-    log_guide = log_prior if topic is None else guide(log_prior, topic.after(length))
+    log_guide = log_prior if topic is None else guide(log_prior, topic.after(length)[allowed])
     search = Search(
-        stem=laws.stem, length=length, place=position, actual=actual, allowed=allowed,
-        log_prior=log_prior, told=prior.told, log_mass=prior.log_mass,
+        stem=laws.stem, length=length, place=position, actual=case.prompt[position],
+        allowed=allowed, log_prior=log_prior, told=prior.told, log_mass=prior.log_mass,
         suffix=np.array(case.suffix(position), dtype=np.int64),
         n_prompt=len(case.prompt) - 1 - position, rng=generator(seed, "attribution", position),
         log_guide=log_guide,
@@ -245,21 +258,37 @@ def _open(
 class Topic:
     """What a text is about, as its model sees it: what it expects to read at later positions."""
 
-    def __init__(self, laws: NextLaws, allowed: Int[np.ndarray, "V"]) -> None:
+    def __init__(self, laws: NextLaws) -> None:
         self.laws = laws
-        self.allowed = allowed
         self._from = len(laws.stem.tokens) + 1
-        self._log_topic = np.full(len(allowed), -np.inf)
+        self._log_topic = np.full(laws.model.info.n_vocab, -np.inf)
 
     def after(self, length: int) -> Float[np.ndarray, "V"]:
-        """Return the largest log-probability of each allowed id after more than ``length`` tokens.
+        """Return the largest log-probability of each id after more than ``length`` tokens.
 
         Lengths come from the largest to the least.
         """
         for later in range(length + 1, self._from):
-            self._log_topic = np.maximum(self._log_topic, self.laws.law(later)[0][self.allowed])
+            self._log_topic = np.maximum(self._log_topic, self.laws.law(later)[0])
         self._from = min(self._from, length + 1)
         return self._log_topic
+
+
+def _noise(
+    model: LanguageModel,
+    stem: Stem,
+    case: Case,
+    log_b: Sequence[float],
+    settings: Settings | None,
+) -> float:
+    """Return how far log b of the actual tokens is from what the plain forward alone gives."""
+    if not case.response:
+        return 0.0
+    plain = replace(settings or Settings(), method="full")
+    request = Continuation(prefix=case.stem, target=case.response)
+    answers = evaluate(model, [request], settings=plain)
+    stem.spending.cost += answers.cost
+    return float(np.abs(np.array(log_b) - answers[0].values.sum()).max())
 
 
 def _less(after: Cost, before: Cost) -> Cost:

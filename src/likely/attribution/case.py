@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 
 from likely.core.generation import greedy
 from likely.core.model import LanguageModel
-from likely.core.text.chat import chat, chat_flags
+from likely.core.text.chat import ChatPrompt, chat, chat_flags
 from likely.core.text.encode import Boundary, Context, HasText, encode_context, encode_pair
 from likely.core.text.spans import Span, char_spans
 from likely.errors import InputError, LikelyWarning
@@ -34,7 +34,7 @@ class Case:
         response_text: The response as text.
         response_spans: Character span of each response token in ``response_text``.
         roles: For each prompt token what it belongs to: ``text``, or in a chat the role of its
-            message, or ``template``.
+            message, or ``template``; or the segment of the caller's that it lies in.
         positions: Places in the prompt that are attributed, in order.
         flags: What happened on the way, such as ``boundary_merge`` or ``response_cut_at_end``.
     """
@@ -67,7 +67,8 @@ def frame_case(
     *,
     generate: int | None = None,
     positions: Sequence[int] | None = None,
-    roles: Sequence[str] = ("user", TEXT),
+    roles: Sequence[str] | None = None,
+    segments: Mapping[str, str | Span] | None = None,
     context: Context | None = None,
     boundary: Boundary = "joint",
     stop_at_end: bool = True,
@@ -80,8 +81,13 @@ def frame_case(
         response: Text or ids, ids kept as they are; or None, and it is generated.
         generate: How many tokens of the likeliest response to take where none is given.
         positions: Places in the prompt that are attributed; by default every token of ``roles``.
-        roles: Whose words are attributed in a chat given as messages. Tokens of the template are
-            attributed only where ``positions`` names them.
+        roles: Whose words are attributed: of the user by default, in a chat given as messages, and
+            all of a plain text; or of ``segments``, where there are any. Tokens of the template
+            are attributed only where ``positions`` names them. White space before a word counts
+            as the word's; a token that holds parts of two is the template's.
+        segments: Parts of the prompt by names of the caller's own, which become the roles of their
+            tokens: each a text that the prompt holds once, or (start, stop) in the characters of
+            ``Case.prompt_text``.
         context: What stands before the prompt and is always conditioned on, to be given whole; by
             default the BOS alone or, in a model without one, the end-of-sequence token.
         boundary: Of prompt and response, as in `likely.score`; a token that spans both counts to
@@ -90,13 +96,15 @@ def frame_case(
 
     Raises:
         InputError: An empty prompt, neither or both of ``response`` and ``generate``, a position
-            outside the prompt, a model that has nothing to stand before the prompt.
+            outside the prompt, a segment that the prompt does not hold once, a model that has
+            nothing to stand before the prompt.
     """
     if (response is None) == (generate is None):
         raise InputError("give a response, or generate=N tokens of one, and not both")
     shown, messages = _rendered(model, prompt)
     before = _context(model, context)
-    own = _without(before, encode_context(model, shown, bos="never")[0])
+    given = context is not None
+    own = _without(model, before, encode_context(model, shown, bos="never")[0], given=given)
     flags = chat_flags(shown)
     if response is None:
         if generate is None or generate < 1:
@@ -107,7 +115,7 @@ def frame_case(
         answer = ()
     else:
         pair = encode_pair(model, shown, response, bos="never", boundary=boundary)
-        own, answer = _without(before, pair.context), pair.target
+        own, answer = _without(model, before, pair.context, given=given), pair.target
         flags |= pair.flags
     if not own:
         raise InputError("the prompt has no tokens, so there is nothing to attribute")
@@ -122,11 +130,13 @@ def frame_case(
         )
     text, spans = _laid_out(model, own)
     response_text, response_spans = _laid_out(model, answer)
-    found = _roles(text, spans, messages)
+    chosen = tuple(roles) if roles is not None else tuple(segments or ("user", TEXT))
+    owners = _in_segments(text, _owners(text, shown, messages), segments or {})
+    found = tuple(_owner(text, owners, span) for span in spans)
     return Case(
         context=before, prompt=own, response=answer, prompt_text=text, spans=spans,
         response_text=response_text, response_spans=response_spans, roles=found,
-        positions=_positions(found, roles, positions), flags=flags,
+        positions=_positions(found, chosen, positions), flags=flags,
     )  # fmt: skip
 
 
@@ -165,9 +175,14 @@ def _context(model: LanguageModel, context: Context | None) -> Ids:
     return ids
 
 
-def _without(before: Ids, ids: Ids) -> Ids:
-    """Return ids without what already stands before them: a chat template writes a BOS too."""
-    return ids[len(before) :] if ids[: len(before)] == before else ids
+def _without(model: LanguageModel, before: Ids, ids: Ids, *, given: bool) -> Ids:
+    """Return ids without what already stands before them: a chat template writes a BOS too.
+
+    Of a context that the caller gave only the BOS is meant: a prompt may well begin as it does.
+    """
+    again = before[:1] if given else before
+    is_start = not given or before[:1] == (model.info.bos_id,)
+    return ids[len(again) :] if is_start and ids[: len(again)] == again else ids
 
 
 def _laid_out(model: LanguageModel, ids: Ids) -> tuple[str, tuple[Span, ...]]:
@@ -191,27 +206,69 @@ def _char_spans(text: str, raw: bytes, byte_spans: Sequence[Span]) -> tuple[Span
     return tuple(zip(starts, ends, strict=True))
 
 
-def _roles(text: str, spans: Sequence[Span], messages: Messages) -> tuple[str, ...]:
-    if not messages:
-        return (TEXT,) * len(spans)
+def _owners(text: str, shown: Context, messages: Messages) -> list[str]:
+    """Return for each character of the prompt whose it is."""
+    if not messages or not isinstance(shown, ChatPrompt):
+        return [TEXT] * len(text)
+    shift = shown.text.find(text)
+    if shift < 0 and text[:1] == " " and text[1:] in shown.text:
+        shift = shown.text.index(text[1:]) - 1  # a tokenizer may put one space before a text
+    elif shift < 0:
+        raise InputError(
+            "the tokens of the chat do not spell its text, so whose they are cannot be told: "
+            "render the chat and give positions=..."
+        )
     owners = [TEMPLATE] * len(text)
-    at = 0
-    for message in messages:
-        content = message["content"]
-        start = text.find(content, at)
-        if start < 0:  # a template may trim what it is given
-            content = content.strip()
-            start = text.find(content, at)
-        if start < 0:
+    for message, span in zip(messages, shown.contents, strict=True):
+        if span is None:
             raise InputError(
-                f"the chat template changed the words of {message['role']!r}, so their tokens "
-                "cannot be told from its own: render the chat and give positions=..."
+                f"the chat template changed the words of {message['role']!r}, or of another before "
+                "it, so their tokens cannot be told from its own: render the chat and give "
+                "positions=..."
             )
-        at = start + len(content)
-        owners[start:at] = [message["role"]] * len(content)
-    return tuple(
-        owners[start] if len(set(owners[start:stop])) == 1 else TEMPLATE for start, stop in spans
-    )
+        start, stop = (min(len(text), max(0, at - shift)) for at in span)
+        owners[start:stop] = [message["role"]] * (stop - start)
+    return owners
+
+
+def _in_segments(text: str, owners: Sequence[str], segments: Mapping[str, str | Span]) -> list[str]:
+    """Return the owners with the segments' names over their characters."""
+    named = list(owners)
+    for name, part in segments.items():
+        if name in owners or name == TEMPLATE:
+            raise InputError(f"a segment needs a name of its own, {name!r} is one of the prompt's")
+        if isinstance(part, str):
+            n = text.count(part) if part else 0
+            if n != 1:
+                raise InputError(
+                    f"the prompt holds the segment {name!r} {n} times, it must once: "
+                    f"{part!r}; give its characters as (start, stop)"
+                )
+            start = text.index(part)
+            part = (start, start + len(part))
+        start, stop = part
+        if not 0 <= start < stop <= len(text):
+            raise InputError(
+                f"the segment {name!r} lies in the characters 0 to {len(text)} of the prompt, "
+                f"got {part!r}"
+            )
+        if named[start:stop] != list(owners[start:stop]):
+            raise InputError(f"the segment {name!r} overlaps another one")
+        named[start:stop] = [name] * (stop - start)
+    return named
+
+
+def _owner(text: str, owners: Sequence[str], span: Span) -> str:
+    """Return whose a token is: that of all its characters but white space at its start.
+
+    A token without characters is that of what stands after it, or before it.
+    """
+    start, stop = span
+    if start == stop:
+        return next(iter([*owners[start : start + 1], *owners[-1:]]), TEXT)
+    n_spaces = len(text[start:stop]) - len(text[start:stop].lstrip())
+    inside = set(owners[start + n_spaces : stop] or owners[start:stop])
+    return inside.pop() if len(inside) == 1 else TEMPLATE
 
 
 def _positions(

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 
 from likely.attribution.adaptive import Method, Reason
 from likely.attribution.case import Case
+from likely.attribution.eligible import Rule
 from likely.attribution.measures import Measures
 from likely.core.estimate import Cost
 from likely.errors import InputError
@@ -141,7 +142,12 @@ class Attribution:
         places: In order of the prompt.
         log_response: Log-probability of the response given the prompt, A.
         response_log_probs: Shape ``(R,)``: of each of its tokens.
-        excluded_mass: For each place the prior probability of ids that were no candidates.
+        excluded_mass: For each place the prior probability of ids that were no candidates, or
+            of which a server does not tell it.
+        rule: Which tokens were candidates, as asked for.
+        noise: How far the response's log-probability, taken with the candidates of a place, is
+            from what the plain forward of the text alone gives, at most; nats. Scores are not
+            known better than that, whatever their intervals say.
         model: Name of the model, with its fingerprint and the version of likely.
         method: As asked for.
         tolerance: As asked for, nats.
@@ -156,6 +162,8 @@ class Attribution:
     log_response: float
     response_log_probs: Float[np.ndarray, "R"]
     excluded_mass: Float[np.ndarray, "n"]
+    rule: Rule
+    noise: float
     model: "ModelFacts"
     method: Method
     tolerance: float
