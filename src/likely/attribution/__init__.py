@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from likely.attribution.attribute import reference_cost as reference_cost
     from likely.attribution.case import Case as Case
     from likely.attribution.case import frame_case as frame_case
+    from likely.attribution.comparison import ComparedText as ComparedText
+    from likely.attribution.comparison import Comparison as Comparison
+    from likely.attribution.comparison import compare as compare
+    from likely.attribution.files import read_json as read_json
+    from likely.attribution.files import read_npz as read_npz
     from likely.attribution.measures import Measures as Measures
+    from likely.attribution.merging import merge as merge
     from likely.attribution.result import Attribution as Attribution
     from likely.attribution.result import Place as Place
     from likely.attribution.result import Substitute as Substitute
@@ -30,7 +36,10 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "attribute": ("attribute", "attribute_case", "reference_cost"),
         "case": ("Case", "frame_case"),
+        "comparison": ("ComparedText", "Comparison", "compare"),
+        "files": ("read_json", "read_npz"),
         "measures": ("Measures",),
+        "merging": ("merge",),
         "result": ("Attribution", "Place", "Substitute"),
     },
 )
