@@ -82,7 +82,8 @@ def write_npz(found: Attribution, path: str | Path) -> None:
     record = {**_stamp(), **to_record(found, arrays=arrays)}
     arrays[_RECORD] = np.frombuffer(dumps(record).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)  # numbers alone, so nothing is pickled
+    # Numbers alone, so nothing is pickled.
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # numpy's stub takes no names
     _write(path, buffer.getvalue())
 
 
