@@ -4,19 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from scipy.stats import norm
+
 from likely.attribution.evidence import Evidence
-from likely.attribution.measures import Measures, measure
+from likely.attribution.measures import Measures, Measuring, measure, measuring
 from likely.attribution.search import Search
 from likely.core.estimate import Estimate
 
 Method: TypeAlias = Literal["exact", "adaptive"]
 Reason: TypeAlias = Literal["exact", "tolerance", "budget"]
 
-FIRST_SIZE = 1024.0
+FIRST_SIZE = 4096.0
 """Size of the first round. With half as many, intervals cover less than they say (docs)."""
 
 _MOST_SHARE = 0.5  # of the variance from one draw: more, and the error itself is not known
-_GROWTH = (2.0, 8.0)  # from a round's size to the next
+_FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # from a round's size to the next
+_CAUTION = 1.5  # by what the error that is forecast has to stay below what is asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +83,9 @@ def find_adaptively(
         evidence = search.evidence()
         if evidence.is_exact:
             return find_exactly(search, level=level, n_rounds=n_rounds)
-        measures = measure(evidence, level=level, method="adaptive")
-        factor = _growth(measures.score, tolerance)
+        computed = measuring(evidence, level=level, method="adaptive")
+        measures = computed.run()
+        factor = _growth(computed, measures.score, tolerance)
         after = spent()
         next_cost = (after - before) * factor
         left = search.n_left * len(search.suffix)
@@ -96,10 +100,10 @@ def find_adaptively(
         size *= factor
 
 
-def _growth(score: Estimate, tolerance: float) -> float:
+def _growth(computed: Measuring, score: Estimate, tolerance: float) -> float:
     """Return by what the next round is to be larger than the last; 0 if none is needed."""
     half = max(score.high - score.value, score.value - score.low)
     if half <= tolerance and float(score.diagnostics["largest_share"]) <= _MOST_SHARE:
         return 0.0
-    low, high = _GROWTH
-    return min(high, max(low, 1.2 * (half / tolerance) ** 2))
+    wanted = tolerance / (float(norm.isf((1.0 - score.level) / 2.0)) * _CAUTION)
+    return next((k for k in _FACTORS if computed.forecast(k) <= wanted), _FACTORS[-1])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from likely._version import __version__
 from likely.attribution.adaptive import Found, Method, find_adaptively, find_exactly
@@ -11,7 +11,7 @@ from likely.attribution.case import Case, Prompt, frame_case
 from likely.attribution.intervals import assumed, score_interval, truncated
 from likely.attribution.measures import final_sample
 from likely.attribution.result import Attribution, Candidates, ModelFacts, Place
-from likely.attribution.search import Search
+from likely.attribution.search import Search, guide
 from likely.core.branches import Stem, open_stem
 from likely.core.engine import Meter
 from likely.core.estimate import Cost
@@ -21,7 +21,7 @@ from likely.core.streams import generator
 from likely.core.text.encode import Boundary, Context
 from likely.errors import InputError, UnknownNameError
 
-BUDGET_SHARE = 200
+BUDGET_SHARE = 250
 """By default a place may cost this part of what it costs the authors' procedure."""
 
 KAPPA = float(np.e)
@@ -67,7 +67,7 @@ def attribute(
         tolerance: Half the width that a score's interval may have, nats.
         level: Coverage of the intervals.
         seed: Of the draws, of which each position has a stream of its own.
-        budget: Token evaluations for the whole prompt; by default a two-hundredth of what the
+        budget: Token evaluations for the whole prompt; by default the 250th part of what the
             authors' procedure takes. Positions that need more are marked as not converged.
         generate: Tokens of the likeliest response to take where none is given.
         positions: Prompt positions to attribute; by default all tokens of ``roles``.
@@ -127,18 +127,22 @@ def attribute_case(
             "choose roles or positions"
         )
 
-    stem = open_stem(model, case.stem, settings=settings)
+    stem = open_stem(
+        model, (case.stem + case.response)[: -1 if case.response else None], settings=settings
+    )
     allowed = _allowed(model, exclude)
     if budget is None:
         budget = default_budget(len(allowed), case)
     found: dict[int, tuple[Found, Cost, float]] = {}
+    topic = Topic(stem, allowed)
     for n_left, position in _late_first(case):
         before = stem.spending.cost
         share = max(0.0, budget - before.token_evaluations) / n_left
-        search, excluded = _open(stem, case, position, allowed, seed)
         if method == "exact":
+            search, excluded = _open(stem, case, position, allowed, seed, None)
             one = find_exactly(search, level=level)
         else:
+            search, excluded = _open(stem, case, position, allowed, seed, topic)
             one = find_adaptively(
                 search, tolerance=tolerance, level=level, budget=share,
                 spent=lambda: stem.spending.cost.token_evaluations,
@@ -207,7 +211,12 @@ def _late_first(case: Case) -> Iterator[tuple[int, int]]:
 
 
 def _open(
-    stem: Stem, case: Case, position: int, allowed: Int[np.ndarray, "V"], seed: int
+    stem: Stem,
+    case: Case,
+    position: int,
+    allowed: Int[np.ndarray, "V"],
+    seed: int,
+    topic: "Topic | None",
 ) -> tuple[Search, float]:
     """Return the search of a position, and the prior mass of what is no candidate there."""
     actual = case.prompt[position]
@@ -219,12 +228,35 @@ def _open(
     length = len(case.context) + position
     row = stem.row(length)
     mass = float(logsumexp(row[allowed]))
+    log_prior = row[allowed] - mass
+    log_guide = log_prior if topic is None else guide(log_prior, topic.after(length))
     search = Search(
         stem=stem, length=length, place=position, actual=actual, allowed=allowed,
-        log_prior=row[allowed] - mass, suffix=np.array(case.suffix(position), dtype=np.int64),
+        log_prior=log_prior, suffix=np.array(case.suffix(position), dtype=np.int64),
         n_prompt=len(case.prompt) - 1 - position, rng=generator(seed, "attribution", position),
+        log_guide=log_guide,
     )  # fmt: skip
     return search, max(0.0, -float(np.expm1(min(0.0, mass))))
+
+
+class Topic:
+    """What a text is about, as its model sees it: what it expects to read at later positions."""
+
+    def __init__(self, stem: Stem, allowed: Int[np.ndarray, "V"]) -> None:
+        self.stem = stem
+        self.allowed = allowed
+        self._from = len(stem.tokens) + 1
+        self._log_topic = np.full(len(allowed), -np.inf)
+
+    def after(self, length: int) -> Float[np.ndarray, "V"]:
+        """Return the largest log-probability of each allowed id after more than ``length`` tokens.
+
+        Lengths come from the largest to the least.
+        """
+        for later in range(length + 1, self._from):
+            self._log_topic = np.maximum(self._log_topic, self.stem.row(later)[self.allowed])
+        self._from = min(self._from, length + 1)
+        return self._log_topic
 
 
 def _less(after: Cost, before: Cost) -> Cost:

@@ -87,6 +87,14 @@ def _times(
     return np.where(law > 0.0, law, 0.0) * np.where(law > 0.0, values, 0.0)
 
 
+def _gap(
+    log_p: Float[np.ndarray, "..."], log_q: Float[np.ndarray, "..."]
+) -> Float[np.ndarray, "..."]:
+    """Return ``log_p - log_q``, 0 where p is 0: what has no probability adds nothing."""
+    log_p, log_q = np.broadcast_arrays(log_p, log_q)
+    return np.asarray(np.subtract(log_p, log_q, out=np.zeros(log_p.shape), where=log_p > -np.inf))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
     """What is known about one place.
@@ -151,12 +159,16 @@ def measure(evidence: Evidence, *, level: float, method: str) -> Measures:
     Raises:
         InputError: The prompt or the response is impossible, so that nothing can be said.
     """
-    final, prompt = final_sample(evidence), _prompt(evidence)
-    return _Measuring(evidence, final, prompt, level, method).run()
+    return measuring(evidence, level=level, method=method).run()
 
 
 def _done(evidence: Evidence) -> Bool[np.ndarray, "n"]:
     return evidence.inclusion > 0.0
+
+
+def measuring(evidence: Evidence, *, level: float, method: str) -> "Measuring":
+    """Return what computes the numbers of one place; see `measure`."""
+    return Measuring(evidence, final_sample(evidence), _prompt(evidence), level, method)
 
 
 def final_sample(evidence: Evidence) -> Sample:
@@ -181,7 +193,17 @@ def _prompt(evidence: Evidence) -> Sample:
 
 
 @dataclass(frozen=True)
-class _Measuring:
+class Measuring:
+    """Computes the numbers of one place.
+
+    Attributes:
+        evidence: Of the place.
+        final: The candidates that were evaluated to the end of the response.
+        prompt: Those that were evaluated to the end of the prompt.
+        level: Coverage of intervals.
+        method: How the candidates were chosen.
+    """
+
     evidence: Evidence
     final: Sample
     prompt: Sample
@@ -189,6 +211,7 @@ class _Measuring:
     method: str
 
     def run(self) -> Measures:
+        """Return every number."""
         final, evidence = self.final, self.evidence
         if final.log_d == -np.inf or final.log_n == -np.inf or final.log_b[0] == -np.inf:
             raise InputError(
@@ -264,6 +287,15 @@ class _Measuring:
     def _score(self) -> Estimate:
         return self._against_d(float(self.final.log_b[0]) - self.final.log_n + self._log_d)
 
+    def forecast(self, factor: float) -> float:
+        """Return the standard error of the score to expect of a round ``factor`` times as large."""
+        final = self.final
+        return final.thinned.forecast(
+            self._lean * final.q - final.q_response,
+            earlier=final.q - final.q_response,
+            factor=factor,
+        )
+
     def _against_d(self, value: float, *, sign: float = 1.0, high: float = np.inf) -> Estimate:
         """Return an estimate that is ``sign * (log D - log N)`` up to what is known."""
         final = self.final
@@ -306,7 +338,7 @@ class _Measuring:
 
     def _information(self) -> Estimate:
         final = self.final
-        gain = final.log_q_response - final.log_q
+        gain = _gap(final.log_q_response, final.log_q)
         value = max(0.0, final.mean(final.q_response, gain))
         influence = _times(final.q_response, gain - value - 1.0) + final.q
         return self._estimate(value, influence, low=0.0)
@@ -316,7 +348,7 @@ class _Measuring:
         if np.any((final.q > 0.0) & (final.q_response == 0.0)):
             infinite = float("inf")
             return Estimate.exact(infinite, unit="nats", method=self.method)
-        loss = final.log_q - final.log_q_response
+        loss = _gap(final.log_q, final.log_q_response)
         value = max(0.0, final.mean(final.q, loss))
         influence = _times(final.q, loss - value - 1.0) + final.q_response
         return self._estimate(value, influence, low=0.0)
@@ -324,7 +356,7 @@ class _Measuring:
     def _jensen_shannon(self) -> Estimate:
         final = self.final
         middle = np.logaddexp(final.log_q, final.log_q_response) - _LOG_2
-        first, second = final.log_q - middle, final.log_q_response - middle
+        first, second = _gap(final.log_q, middle), _gap(final.log_q_response, middle)
         of_q, of_r = final.mean(final.q, first), final.mean(final.q_response, second)
         influence = 0.5 * (_times(final.q, first - of_q) + _times(final.q_response, second - of_r))
         value = min(_LOG_2, max(0.0, 0.5 * (of_q + of_r)))
@@ -356,8 +388,7 @@ class _Measuring:
         logs = self._after - self._log_sums[:, None]
         laws, weight = np.exp(logs), self.final.thinned.weight
         entropies = np.maximum(0.0, -np.sum(weight * _times(laws, logs), axis=1))
-        with np.errstate(invalid="ignore"):
-            gains = np.where(laws > 0.0, logs - self.final.log_q, 0.0)
+        gains = _gap(logs, self.final.log_q)
         return entropies, np.maximum(0.0, np.sum(weight * laws * gains, axis=1))
 
     def _omitted(

@@ -12,6 +12,7 @@ Sources:
     likely particles and thinning the others; the chances follow Neyman allocation.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,8 +26,41 @@ TEMPER = 0.8
 """Power of the posterior that the chances follow: below 1, so that what only looks unlikely so far
 is drawn more often than its share. Of 0.5 to 1 it is near the best on SmolLM2 (docs)."""
 
+_LATER = 0.6
+"""Size of the later stages to that of the first, times the root of the suffix's length. In the
+first stage a candidate costs one evaluation and nearly all of the variance arises; after it a
+candidate that stays costs as many as there are tokens to read."""
+
+_PRIOR_POWER, _TOPIC_POWER = 0.5, 0.8
+
 _PASS = 64  # new tokens of a pass below which it takes as long as one of this many
 _AT_ONCE = 4096  # branches that grow together: more only take memory
+
+
+def guide(
+    log_prior: Float[np.ndarray, "V"], log_topic: Float[np.ndarray, "V"]
+) -> Float[np.ndarray, "V"]:
+    """Return how to allot the first draws: half by the prior, half by what the text is about.
+
+    A word that the text before makes unlikely may fit what comes after so well that it takes
+    much of the posterior (after "visit" the word "moon" is rare, before "Mars" it is not). The
+    model itself tells what the later text is about: by what it would expect to read next there.
+
+    Args:
+        log_prior: Shape ``(V,)``: of each candidate, nats.
+        log_topic: Shape ``(V,)``: the largest log-probability of each at any later position;
+            ``-inf`` if there is none.
+
+    Returns:
+        Shape ``(V,)``: log of the chances, up to a constant, in sum 1.
+    """
+    by_prior = TEMPER * log_prior
+    by_prior = by_prior - logsumexp(by_prior)
+    if not np.any(log_topic > -np.inf):
+        return np.asarray(by_prior)
+    by_topic = _PRIOR_POWER * log_prior + _TOPIC_POWER * log_topic
+    by_topic = by_topic - logsumexp(by_topic)
+    return np.asarray(np.logaddexp(by_prior, by_topic) - np.log(2.0))
 
 
 @dataclass(kw_only=True)
@@ -43,6 +77,7 @@ class Search:
         suffix: Shape ``(T,)``: what comes after: n_prompt tokens of the prompt, then the response.
         n_prompt: How many of the suffix belong to the prompt.
         rng: Of the draws.
+        log_guide: Shape ``(V,)``: log of how the first draws are allotted; the prior is one such.
     """
 
     stem: Stem
@@ -54,8 +89,9 @@ class Search:
     suffix: Int[np.ndarray, "T"]
     n_prompt: int
     rng: np.random.Generator
-    # Of every candidate: its share of the posterior when last seen, and bounds from what was read.
-    log_share: Float[np.ndarray, "V"] = field(init=False)
+    log_guide: Float[np.ndarray, "V"]
+    # Of every candidate: the log of its chance in a round of size 1, and bounds from what was read.
+    log_allotted: Float[np.ndarray, "V"] = field(init=False)
     log_x_bound: Float[np.ndarray, "V"] = field(init=False)
     log_y_bound: Float[np.ndarray, "V"] = field(init=False)
     log_b_bound: Float[np.ndarray, "V"] = field(init=False)
@@ -72,7 +108,7 @@ class Search:
     prompt_chance: Float[np.ndarray, "n"] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.log_share = self.log_prior.copy()
+        self.log_allotted = self.log_guide - logsumexp(self.log_guide)
         self.log_x_bound = self.log_prior.copy()
         self.log_y_bound = self.log_prior.copy()
         self.log_b_bound = np.zeros(len(self.allowed))
@@ -108,11 +144,11 @@ class Search:
         self._settle()
         self.size = size
         rest = self._rest()
-        log_tempered = TEMPER * self.log_share
-        chance = np.minimum(1.0, size * np.exp(log_tempered[rest] - logsumexp(log_tempered)))
+        chance = np.minimum(1.0, size * np.exp(self.log_allotted[rest]))
         chance[self.allowed[rest] == self.actual] = 1.0
         drawn = self.rng.random(len(rest)) < chance
-        self._run(rest[drawn], chance[drawn], size=size)
+        later = min(1.0, _LATER / math.sqrt(max(1, len(self.suffix))))
+        self._run(rest[drawn], chance[drawn], size=later * size)
 
     def evidence(self) -> Evidence:
         """Return what is known now."""
@@ -216,9 +252,9 @@ class Search:
         log_weight = -np.log(chance)
         log_z = float(logsumexp(np.concatenate([log_sure, log_y + log_weight])))
         log_share = log_y - log_z
-        self.log_share[chosen] = log_share
         tempered = np.concatenate([TEMPER * (log_sure - log_z), TEMPER * log_share + log_weight])
-        after = np.minimum(chance, size * np.exp(TEMPER * log_share - logsumexp(tempered)))
+        self.log_allotted[chosen] = TEMPER * log_share - logsumexp(tempered)
+        after = np.minimum(chance, size * np.exp(self.log_allotted[chosen]))
         after[self.allowed[chosen] == self.actual] = 1.0
         return self.rng.random(len(chosen)) * chance < after, after
 

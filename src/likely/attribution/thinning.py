@@ -82,6 +82,29 @@ class Thinned:
             largest_share=most / total if total > 0.0 else 0.0,
         )
 
+    def forecast(
+        self,
+        influence: Float[np.ndarray, "n"],
+        *,
+        earlier: Float[np.ndarray, "n"],
+        factor: float,
+    ) -> float:
+        """Return the standard error to expect of another set of draws with larger chances.
+
+        The candidates here are sure by then, and what was not drawn is estimated by what was:
+        each candidate stands for ``1 / chance - 1`` others like it.
+
+        Args:
+            influence: As `spread` takes it.
+            earlier: As `spread` takes it.
+            factor: By what each chance grows, up to 1.
+        """
+        chance = np.minimum(1.0, factor * self.chance)
+        before = np.minimum(1.0, factor * self.earlier)
+        others = self.weight - 1.0
+        variance = (1.0 / before - 1.0) * earlier**2 + (1.0 / chance - 1.0 / before) * influence**2
+        return float(np.sqrt(np.sum(others * variance) + (self.resolution / factor) ** 2))
+
     def estimate(
         self,
         value: float,
