@@ -1,4 +1,4 @@
-"""An attribution in files: every number back to the last bit, and one clear line for what is odd."""
+"""An attribution in files: every number back to the last bit, one clear line for what is odd."""
 
 import json
 import zipfile
@@ -108,7 +108,7 @@ def test_the_version_stands_in_the_file(tmp_path):
         (lambda r: r["places"][0].update(converged=1), "'places.0.converged'"),
         (lambda r: r["places"][0].update(bounds=[0.0]), "'places.0.bounds' is a list of 2"),
         (lambda r: r["excluded_mass"].append(0.0), "'excluded_mass' has 3 entries, got 4"),
-        (lambda r: r["places"][1]["measures"]["matrix"].append(0.0), "'places.1.measures.matrix'"),
+        (lambda r: r["places"][1]["measures"]["matrix"].append(0.0), "'places.1.measures.matrix"),
         (lambda r: r["places"][0]["candidates"]["score"].pop(), "'places.0.candidates.score'"),
         (lambda r: r["places"][0]["candidates"]["tokens"].append([1, 2]), "rows of one length"),
         (lambda r: r["places"][0]["candidates"]["pieces"].pop(), "'places.0.candidates.pieces'"),

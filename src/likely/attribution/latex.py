@@ -31,7 +31,7 @@ _SPECIAL: Final[Mapping[str, str]] = {
 """What stands for a character that TeX would read as something else, alone or in a ligature."""
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # categories without a shape of their own
-_DOUBT = r"\textsuperscript{{?}}"  # behind a score that is not known to the tolerance
+_DOUBT = r"\textsuperscript{?}"  # behind a score that is not known to the tolerance
 _BREAK = r"\ensuremath{\hookleftarrow}"
 _TAB = r"\ensuremath{\rightarrow}"
 _NEEDS = r"% Needs \usepackage{xcolor} and \usepackage[T1]{fontenc}."

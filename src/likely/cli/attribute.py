@@ -107,13 +107,13 @@ class Effort:
         float, typer.Option("--level", metavar="P", help="Coverage of the intervals.")
     ] = 0.95
     budget: Annotated[
-        int | None,
+        float | None,
         typer.Option(
             "--budget",
             metavar="N",
             min=1,
-            help="Token evaluations at most, with adaptive; a 200th of what the authors' "
-            "procedure takes if unset.",
+            help="Token evaluations at most, with adaptive; if unset a small part of what the "
+            "authors' procedure takes.",
         ),
     ] = None
     exclude: Annotated[

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from likely.attribution.attribute import reference_cost
 from likely.attribution.cells import cells, strongest
 from likely.attribution.summary import reach
-from likely.cli.claims import PAGE
+from likely.cli.claims import PAGE, hung
 from likely.cli.deliver import show_model
 from likely.cli.heat_map import heat_map, legend, number_cell
 from likely.cli.intervals import show, show_ends
@@ -93,7 +93,12 @@ def _row(place: "Place") -> list[str]:
 def _others(place: "Place") -> str:
     """Return the likeliest substitutes with their probabilities, the token itself left out."""
     found = [one for one in place.substitutes(_OTHERS + 1) if one.tokens != place.tokens]
-    return "  ".join(f"{visible(one.text)} {show(one.prob)}" for one in found[:_OTHERS])
+    return "  ".join(f"{visible(one.text)} {_percent(one.prob)}" for one in found[:_OTHERS])
+
+
+def _percent(prob: float) -> str:
+    """Return a probability as a percentage that is 0 only where it is impossible."""
+    return "<0.1%" if 0.0 < prob < 0.001 else f"{prob:.1%}"
 
 
 def _matrix(found: "Attribution", places: Sequence["Place"], *, is_coloured: bool) -> list[str]:
@@ -143,7 +148,6 @@ def _totals(model: LanguageModel, found: "Attribution") -> list[str]:
     theirs = reference_cost(model.info.n_tokens, case)
     if cost.token_evaluations:
         ratio = theirs / cost.token_evaluations
-        lines.append(
-            f"the authors' procedure takes {theirs:,} token evaluations, {ratio:.3g} times as many"
-        )
-    return lines
+        shown = f"{ratio:,.0f}" if ratio >= 100.0 else f"{ratio:.3g}"
+        lines.append(f"the authors' procedure: {theirs:,} token evaluations, {shown} times as many")
+    return hung(lines)

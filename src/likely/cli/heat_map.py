@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from likely.attribution.cells import EDGES_NATS, Cell, shade
-from likely.cli.claims import PAGE
+from likely.cli.claims import PAGE, folded
 from likely.cli.screen import screen_width, width
 from likely.report.display import flowing
 
 Colour: TypeAlias = Literal["auto", "always", "never"]
 
 STYLES: Final[Mapping[int, tuple[int, int, bool]]] = {
-    -4: (27, 231, True), -3: (33, 16, False), -2: (68, 16, False), -1: (103, 16, False),
-    1: (138, 16, False), 2: (137, 16, False), 3: (172, 16, False), 4: (202, 16, True),
+    -4: (27, 231, True), -3: (33, 16, False), -2: (68, 16, False), -1: (67, 16, False),
+    1: (137, 16, False), 2: (172, 16, False), 3: (208, 16, False), 4: (202, 16, True),
 }  # fmt: skip
 """For each shade, ground and text of the 256 colours of terminals, and whether it is bold."""
 
@@ -62,7 +62,10 @@ def heat_map(cells: Sequence[Cell], *, is_coloured: bool) -> list[str]:
     rows = _rows([piece for cell in cells for piece in _pieces(cell)], max(room, 10))
     lines = []
     for row in rows:
-        lines += [_painted(row)] if is_coloured else _barred(row)
+        if is_coloured:
+            lines.append(_painted(row))
+        else:  # an empty line says to which row the bars between two rows belong
+            lines += [*([""] if lines else []), *_barred(row)]
     return [(_INDENT + line).rstrip() for line in lines]
 
 
@@ -70,17 +73,20 @@ def legend(cells: Sequence[Cell], *, is_coloured: bool) -> list[str]:
     """Return what the shades mean, for the prompt that was shown."""
     edges = [f"{edge:g}" for edge in EDGES_NATS]
     if is_coloured:
-        below = [paint(f" ≤ -{edge} ", -i) for i, edge in reversed([*enumerate(edges, 1)])]
-        above = [paint(f" ≥ {edge} ", i) for i, edge in enumerate(edges, 1)]
+        below = [paint(f" -{edge} ", -i) for i, edge in reversed([*enumerate(edges, 1)])]
+        above = [paint(f" +{edge} ", i) for i, edge in enumerate(edges, 1)]
         lines = [f"score in nats: {''.join(below)} 0 {''.join(above)}"]
     else:
         bars = "  ".join(f"{_BARS[i]} {edge}" for i, edge in enumerate(edges, 1))
-        lines = [f"score in nats, from: {bars}; above the text likelier, below it less likely"]
+        lines = folded(
+            f"score in nats, from: {bars}; above the text likelier, below it less likely"
+        )
+    notes = []
     if is_coloured and any(cell.shade is None for cell in cells):
-        lines.append(f"{_DIM}dim{_RESET}: not attributed")
+        notes.append(f"{paint('dim', None)}: not attributed")
     if is_coloured and not all(cell.is_converged for cell in cells):
-        lines.append("underlined: not known to the tolerance")
-    return lines
+        notes.append(f"{paint('underlined', 0, is_converged=False)}: not known to the tolerance")
+    return [*lines, *(["; ".join(notes)] if notes else [])]
 
 
 def paint(text: str, depth: int | None, *, is_converged: bool = True) -> str:
