@@ -6,6 +6,7 @@ import pytest
 from attributions import drawn, exact, grouped, with_infinities
 from hypothesis import given
 from hypothesis import strategies as st
+from test_cells import shown_as
 from test_style import contrast
 
 from likely.attribution.latex import COLOURS, escape
@@ -137,14 +138,20 @@ def test_what_is_not_known_or_not_attributed_is_marked():
 def test_places_of_several_tokens_and_odd_prompts_are_written():
     made = grouped(exact()).to_latex()
     assert "0, 1 & " in made
-    from test_cells import shown_as
-
     text = "  if x_1:\n\n  % done"
     spans = [(0, 4), (4, 11), (11, 13), (13, len(text))]
     made = shown_as(text, spans).to_latex()
     assert balanced(made)
     assert r"x\_1:\ensuremath{\hookleftarrow}\ensuremath{\hookleftarrow}" in made.replace("\n", "")
     assert r"\%\ done" in made
+    assert r"\mbox{}\ \ if" in made
+
+
+def test_a_line_ends_where_the_prompt_has_a_break():
+    made = shown_as("a\nb\n", [(0, 1), (1, 3), (3, 4)]).to_latex()
+    assert r"a\allowbreak{}%|\ensuremath{\hookleftarrow}\\%|b\allowbreak{}%|" in made.replace(
+        "\n", "|"
+    )
 
 
 def test_text_on_every_colour_has_the_contrast_of_wcag_aa():

@@ -106,16 +106,26 @@ def _prompt(found: Attribution) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    """Return the box of a cell; the spaces that it begins with stand before it."""
+    """Return the boxes of a cell, one a line of it, behind the spaces that it begins with."""
     body = cell.text.lstrip(" ")
-    if body:
-        lead, shown = escape(" ") * (len(cell.text) - len(body)), escape(body)
-    else:
-        lead, shown = "", escape(cell.text, is_space_shown=True)
-    made = rf"\textcolor{{gray}}{{{shown}}}" if cell.shade is None else _boxed(shown, cell.shade)
-    end = r"\\" if "\n" in body else r"\allowbreak{}"
-    # The percent sign keeps the end of the line from becoming a space.
-    return f"{lead}{made}{'' if cell.is_converged else _DOUBT}{end}%"
+    if not body:
+        return _ended(_box(escape(cell.text, is_space_shown=True), cell), cell, r"\allowbreak{}")
+    n_spaces = len(cell.text) - len(body)
+    # TeX drops the spaces that a line begins with, but none behind an empty box.
+    lead = (r"\mbox{}" if n_spaces > 1 else "") + escape(" ") * n_spaces
+    *before, last = re.findall(r"[^\n]*\n+|[^\n]+", body)
+    made = "".join(f"{_box(escape(part), cell)}\\\\%\n" for part in before)
+    end = r"\\" if last.endswith("\n") else r"\allowbreak{}"
+    return lead + made + _ended(_box(escape(last), cell), cell, end)
+
+
+def _box(text: str, cell: Cell) -> str:
+    return rf"\textcolor{{gray}}{{{text}}}" if cell.shade is None else _boxed(text, cell.shade)
+
+
+def _ended(made: str, cell: Cell, end: str) -> str:
+    """Return a cell with its end; the percent sign keeps the line's end from becoming a space."""
+    return f"{made}{'' if cell.is_converged else _DOUBT}{end}%"
 
 
 def _scale() -> str:
