@@ -165,6 +165,7 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work_starts(tmp_pat
         "logic": ["table:x", "t.yaml"],
         "probct": ["table:x"],
         "calibrate": ["table:x"],
+        "attribute": ["table:x", "--prompt", "A", "--response", "B"],
         "models": [],
     }
     suffix = "html" if name == "report" else "json"

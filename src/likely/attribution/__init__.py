@@ -25,11 +25,17 @@ if TYPE_CHECKING:
     from likely.attribution.baselines.run import baseline as baseline
     from likely.attribution.case import Case as Case
     from likely.attribution.case import frame_case as frame_case
+    from likely.attribution.comparison import ComparedText as ComparedText
+    from likely.attribution.comparison import Comparison as Comparison
+    from likely.attribution.comparison import compare as compare
     from likely.attribution.faithfulness.average import MeanFaithfulness as MeanFaithfulness
     from likely.attribution.faithfulness.average import average_faithfulness as average_faithfulness
     from likely.attribution.faithfulness.measure import measure_faithfulness as measure_faithfulness
     from likely.attribution.faithfulness.record import Faithfulness as Faithfulness
+    from likely.attribution.files import read_json as read_json
+    from likely.attribution.files import read_npz as read_npz
     from likely.attribution.measures import Measures as Measures
+    from likely.attribution.merging import merge as merge
     from likely.attribution.result import Attribution as Attribution
     from likely.attribution.result import Place as Place
     from likely.attribution.result import Substitute as Substitute
@@ -46,7 +52,10 @@ __getattr__, __dir__, __all__ = lazy_names(
         "faithfulness.average": ("MeanFaithfulness", "average_faithfulness"),
         "faithfulness.measure": ("measure_faithfulness",),
         "faithfulness.record": ("Faithfulness",),
+        "comparison": ("ComparedText", "Comparison", "compare"),
+        "files": ("read_json", "read_npz"),
         "measures": ("Measures",),
+        "merging": ("merge",),
         "result": ("Attribution", "Place", "Substitute"),
     },
 )

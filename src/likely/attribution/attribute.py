@@ -136,6 +136,7 @@ def attribute_case(
     meter: Meter | None = None,
 ) -> Attribution:
     """Return the attribution of a case; see `attribute`."""
+    _check_options(method, tolerance, level, kappa, seed)
     if not case.positions:
         raise InputError(
             f"no token of the prompt is to be attributed: its tokens are {set(case.roles)!r}; "

@@ -3,8 +3,9 @@
 Unit: nats.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from likely.attribution.case import Case
 from likely.attribution.eligible import Rule
 from likely.attribution.measures import Measures
 from likely.core.estimate import Cost
+from likely.core.jsonio import dumps
 from likely.errors import InputError
 
 if TYPE_CHECKING:
@@ -249,6 +251,69 @@ class Attribution:
         from likely.attribution.frame import to_frame
 
         return to_frame(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
+        from likely.attribution.files import to_dict
+
+        return to_dict(self)
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, object]) -> "Attribution":
+        """Return the attribution that `to_dict` took apart, every number the same.
+
+        Raises:
+            InputError: It is another kind of record, or a field is missing, unknown or unusable.
+            StoreError: A newer version of likely wrote it.
+        """
+        from likely.attribution.files import from_dict
+
+        return from_dict(record)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return strict JSON of everything; with a path, also write it there.
+
+        `likely.attribution.read_json` reads it.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        from likely.attribution.files import to_dict, write_json
+
+        if path is not None:
+            write_json(self, path)
+        return dumps(to_dict(self))
+
+    def to_npz(self, path: str | Path) -> None:
+        """Write everything as NPZ; `likely.attribution.read_npz` reads it.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        from likely.attribution.files import write_npz
+
+        write_npz(self, path)
+
+    def to_latex(self, *, limit: int = 40, standalone: bool = False) -> str:
+        """Return the prompt as coloured boxes with a scale, and the scores as a table, in LaTeX.
+
+        Args:
+            limit: Rows of the table, those of the largest scores; 0 for all.
+            standalone: Whether to return a whole document, not a part of one.
+        """
+        from likely.attribution.latex import to_latex
+
+        return to_latex(self, limit=limit, standalone=standalone)
+
+    def summary(self, *, limit: int = 20) -> str:
+        """Return what was found in lines for a person.
+
+        Args:
+            limit: Places that are shown, those of the largest scores; 0 for all.
+        """
+        from likely.attribution.summary import summary
+
+        return summary(self, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,10 @@ COMMANDS: Mapping[str, Command] = {
         target="likely.cli.calibrate:calibrate",
         help="Ask whether a model's probabilities follow the numbers in the context.",
     ),
+    "attribute": Command(
+        target="likely.cli.attribute:attribute",
+        help="Ask which tokens of a prompt made a response likely.",
+    ),
     "self-check": Command(
         target="likely.cli.self_check:self_check",
         help="Measure how far a model's numbers move where they must not.",
