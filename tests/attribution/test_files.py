@@ -74,7 +74,10 @@ def test_a_chat_keeps_its_roles(tmp_path):
     pieces = ["hi", "yo", "<|user|>", "<|assistant|>", "\n"]
     model = likely.TableModel(pieces, lambda before: dict.fromkeys(pieces, 0.2))
     text = ChatPrompt(
-        text="<|user|>hi\n<|assistant|>", flags=frozenset({"template_trims"}), removed=" "
+        text="<|user|>hi\n<|assistant|>",
+        flags=frozenset({"template_trims"}),
+        removed=" ",
+        contents=((8, 10),),
     )
     found = attribute(model, text, "yo", method="exact", positions=[1])
     found.to_json(tmp_path / "a.json")

@@ -190,7 +190,7 @@ def test_a_flag_that_makes_no_sense_is_a_usage_error(table, args, fault):
         (["--prompt", "", "--response", "B"], "the prompt has no tokens"),
         (["--prompt", "AX", "--response", "B"], "no token of the table matches"),
         (["--prompt", "A", "--response", "B", "--positions", "4"], "positions 0 to 0, got 4"),
-        (["--prompt", "A", "--response", "B", "--exclude", "0"], "is excluded from the candidates"),
+        (["--prompt", "A", "--response", "B", "--exclude", "0"], "is no candidate there"),
         (["--prompt", "A", "--response", "B", "--tolerance", "0"], "positive number of nats"),
         (["--prompt", "A", "--response", "B", "--level", "1"], "lies in (0, 1), got 1.0"),
         (["--prompt", "A", "--response", " "], "the response is impossible"),
