@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from likely.attribution.faithfulness.measure import measure_faithfulness as measure_faithfulness
     from likely.attribution.faithfulness.record import Faithfulness as Faithfulness
     from likely.attribution.measures import Measures as Measures
+    from likely.attribution.replaced import Outcome as Outcome
+    from likely.attribution.replaced import Replacement as Replacement
+    from likely.attribution.replaced import Replacements as Replacements
+    from likely.attribution.replacement import replacement as replacement
     from likely.attribution.result import Attribution as Attribution
     from likely.attribution.result import Place as Place
     from likely.attribution.result import Substitute as Substitute
@@ -47,6 +51,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "faithfulness.measure": ("measure_faithfulness",),
         "faithfulness.record": ("Faithfulness",),
         "measures": ("Measures",),
+        "replaced": ("Outcome", "Replacement", "Replacements"),
+        "replacement": ("replacement",),
         "result": ("Attribution", "Place", "Substitute"),
     },
 )
