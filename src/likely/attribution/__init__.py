@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from likely.attribution.baselines.run import baseline as baseline
     from likely.attribution.case import Case as Case
     from likely.attribution.case import frame_case as frame_case
+    from likely.attribution.drawn import Draws as Draws
+    from likely.attribution.drawn import Stability as Stability
+    from likely.attribution.drawn import stability as stability
     from likely.attribution.faithfulness.average import MeanFaithfulness as MeanFaithfulness
     from likely.attribution.faithfulness.average import average_faithfulness as average_faithfulness
     from likely.attribution.faithfulness.measure import measure_faithfulness as measure_faithfulness
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from likely.attribution.replaced import Outcome as Outcome
     from likely.attribution.replaced import Replacement as Replacement
     from likely.attribution.replaced import Replacements as Replacements
-    from likely.attribution.replacement import replacement as replacement
+    from likely.attribution.replacing import replacement as replacement
     from likely.attribution.result import Attribution as Attribution
     from likely.attribution.result import Place as Place
     from likely.attribution.result import Substitute as Substitute
@@ -47,12 +50,13 @@ __getattr__, __dir__, __all__ = lazy_names(
         "baselines.registry": ("BASELINES",),
         "baselines.run": ("baseline",),
         "case": ("Case", "frame_case"),
+        "drawn": ("Draws", "Stability", "stability"),
         "faithfulness.average": ("MeanFaithfulness", "average_faithfulness"),
         "faithfulness.measure": ("measure_faithfulness",),
         "faithfulness.record": ("Faithfulness",),
         "measures": ("Measures",),
         "replaced": ("Outcome", "Replacement", "Replacements"),
-        "replacement": ("replacement",),
+        "replacing": ("replacement",),
         "result": ("Attribution", "Place", "Substitute"),
     },
 )

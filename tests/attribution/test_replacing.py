@@ -80,7 +80,7 @@ def smallest_set(law, mass):
 
 @pytest.mark.parametrize("given_response", [False, True])
 @pytest.mark.parametrize("mass", [0.5, 0.9, 1.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_number_is_that_of_the_enumeration(seed, mass, given_response):
     model = random_chain(seed)
     prompt, n = model.tokenizer.encode("abcd").tokens, 4
@@ -169,27 +169,23 @@ def test_intervals_from_draws_hold_for_the_whole_posterior(given_response):
     letters = [f"<{i}>" for i in range(60)]
     model = random_chain(3, letters=letters, sharpness=2.0)
     found = attribute(model, "<1><2><3>", generate=3, method="exact", kept=None)
-    whole = replacement(model, found, 1, mass=1.0, given_response=given_response)[0]
-    n, missed, values = 60, Counter(), []
+    options = {"given_response": given_response}
+    whole = replacement(model, found, 1, mass=1.0, **options)[0]
+    of_set = replacement(model, found, 1, mass=0.98, **options)[0]
+    n, missed, values = 25, Counter(), []
     for seed in range(n):
-        (place,) = replacement(
-            model, found, 1, mass=0.98, most=16, seed=seed, given_response=given_response
-        )
+        (place,) = replacement(model, found, 1, mass=0.98, most=16, seed=seed, **options)
         assert place.n_set > 16 >= place.n_tried
         assert "substitutes were tried" in place.notes[-1]
-        for name in ("count_entropy", "n_reproducing", "weighted_entropy", "stability", "distance"):
+        for name in ("count_entropy", "n_reproducing"):  # of the set; these always hold
+            drawn, true = getattr(place, name), getattr(of_set, name)
+            assert drawn.low - 1e-9 <= true.value <= drawn.high + 1e-9
+        for name in ("weighted_entropy", "stability", "distance"):
             drawn, true = getattr(place, name), getattr(whole, name)
-            if name in ("count_entropy", "n_reproducing"):  # of the set, and it always holds
-                true = getattr(
-                    replacement(model, found, 1, mass=0.98, given_response=given_response)[0], name
-                )
-                assert drawn.low - 1e-9 <= true.value <= drawn.high + 1e-9
             missed[name] += not drawn.low - 1e-9 <= true.value <= drawn.high + 1e-9
         values.append(place.stability.value)
-    assert max(missed.values()) <= 9  # 5 % of 60: 10 or more has a chance below 1e-3
-    set_only = replacement(model, found, 1, mass=0.98, given_response=given_response)[0]
-    error = np.std(values) / math.sqrt(n)
-    assert abs(np.mean(values) - set_only.stability.value) < 4 * error + 1e-12
+    assert max(missed.values()) <= 6  # 5 % of 25: 7 or more has a chance of 2e-4
+    assert abs(np.mean(values) - of_set.stability.value) < 4 * np.std(values) / math.sqrt(n) + 1e-12
 
 
 def test_candidates_that_do_not_reach_the_mass_are_said_to(monkeypatch):
@@ -199,7 +195,7 @@ def test_candidates_that_do_not_reach_the_mass_are_said_to(monkeypatch):
     true = attribute(model, "<1><2><3>", generate=3, method="exact", kept=None)
     whole = replacement(model, true, 1, mass=1.0)[0]
     held = 0
-    for seed in range(20):
+    for seed in range(10):
         found = attribute(model, "<1><2><3>", true.case.response, tolerance=9.0, seed=seed)
         (place,) = replacement(model, found, 1)
         assert found.at(1).method == "adaptive"
@@ -211,7 +207,7 @@ def test_candidates_that_do_not_reach_the_mass_are_said_to(monkeypatch):
         held += known.low <= whole.stability.value <= known.high
         assert place.weighted_entropy.low <= whole.weighted_entropy.value
         assert whole.weighted_entropy.value <= place.weighted_entropy.high
-    assert held >= 16
+    assert held >= 7
 
 
 def test_a_set_that_may_not_be_the_smallest_is_said_to_be():
@@ -260,7 +256,8 @@ def test_a_transformer_and_its_plain_forward_agree(toy_bpe):
         candidates = found.at(place.positions[0]).candidates
         n = place.n_set
         assert n > 1
-        prompts = [(*stem[:at], *tokens, *stem[at + 1 :]) for tokens in candidates.tokens[:n].tolist()]
+        likeliest = candidates.tokens[:n].tolist()
+        prompts = [(*stem[:at], *tokens, *stem[at + 1 :]) for tokens in likeliest]
         alone = [greedy(toy_bpe, [p], max_tokens=4, bos="never")[0].tokens for p in prompts]
         counts = Counter(alone)
         assert {o.tokens: o.n_substitutes for o in place.outcomes} == counts
