@@ -15,11 +15,11 @@ def neighbours(word, longest):
     for i in range(len(word)):
         yield word[:i] + word[i + 1 :]
         for letter in ALPHABET:
-            yield word[:i] + (letter,) + word[i + 1 :]
+            yield (*word[:i], letter, *word[i + 1 :])
     if len(word) < longest:
         for i in range(len(word) + 1):
             for letter in ALPHABET:
-                yield word[:i] + (letter,) + word[i:]
+                yield (*word[:i], letter, *word[i:])
 
 
 def shortest_paths(start, longest):

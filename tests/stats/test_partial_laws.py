@@ -22,12 +22,13 @@ weights = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=5)
 def test_every_way_to_place_the_rest_lies_within(known, shares, n_more, rest):
     known = np.array(known) + 1e-3
     known = known / known.sum() * (1 - rest)
-    low, high = entropy_bounds(known, rest=1 - float(known.sum()), n_more=n_more)
+    left = max(0.0, 1 - float(known.sum()))  # rounding may put the sum above 1
+    low, high = entropy_bounds(known, rest=left, n_more=n_more)
     room = np.resize(np.array(shares) + 1e-6, len(known) + n_more)
-    law = np.append(known, np.zeros(n_more)) + (1 - known.sum()) * room / room.sum()
+    law = np.append(known, np.zeros(n_more)) + left * room / room.sum()
     assert low - 1e-9 <= shannon(law) <= high + 1e-9
     top = known.copy()
-    top[known.argmax()] += 1 - known.sum()
+    top[known.argmax()] += left
     assert low == pytest.approx(shannon(top), abs=1e-12)
 
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from likely.attribution.baselines.run import baseline as baseline
     from likely.attribution.case import Case as Case
     from likely.attribution.case import frame_case as frame_case
+    from likely.attribution.checkpoints import Checkpoint as Checkpoint
+    from likely.attribution.checkpoints import Reading as Reading
+    from likely.attribution.checkpoints import Series as Series
+    from likely.attribution.checkpoints import series as series
     from likely.attribution.drawn import Draws as Draws
     from likely.attribution.drawn import Stability as Stability
     from likely.attribution.drawn import stability as stability
@@ -33,6 +37,9 @@ if TYPE_CHECKING:
     from likely.attribution.faithfulness.measure import measure_faithfulness as measure_faithfulness
     from likely.attribution.faithfulness.record import Faithfulness as Faithfulness
     from likely.attribution.measures import Measures as Measures
+    from likely.attribution.mismatch import Gap as Gap
+    from likely.attribution.mismatch import calibration_gap as calibration_gap
+    from likely.attribution.mismatch import gap_of as gap_of
     from likely.attribution.replaced import Outcome as Outcome
     from likely.attribution.replaced import Replacement as Replacement
     from likely.attribution.replaced import Replacements as Replacements
@@ -50,11 +57,13 @@ __getattr__, __dir__, __all__ = lazy_names(
         "baselines.registry": ("BASELINES",),
         "baselines.run": ("baseline",),
         "case": ("Case", "frame_case"),
+        "checkpoints": ("Checkpoint", "Reading", "Series", "series"),
         "drawn": ("Draws", "Stability", "stability"),
         "faithfulness.average": ("MeanFaithfulness", "average_faithfulness"),
         "faithfulness.measure": ("measure_faithfulness",),
         "faithfulness.record": ("Faithfulness",),
         "measures": ("Measures",),
+        "mismatch": ("Gap", "calibration_gap", "gap_of"),
         "replaced": ("Outcome", "Replacement", "Replacements"),
         "replacing": ("replacement",),
         "result": ("Attribution", "Place", "Substitute"),

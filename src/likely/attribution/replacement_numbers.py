@@ -106,7 +106,7 @@ class Numbers:
     @property
     def prob(self) -> Float[np.ndarray, "e"]:
         """Posterior of each substitute that was tried."""
-        return self.tried.of.prob[self.tried.index]
+        return np.asarray(self.tried.of.prob[self.tried.index])
 
     @property
     def mass(self) -> float:
