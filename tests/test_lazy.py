@@ -1,3 +1,4 @@
+import subprocess
 import sys
 import types
 
@@ -44,3 +45,12 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(package, monkey
         MissingExtraError, match=r"made_up.f needs torch; run: pip install 'likely\[hf\]'"
     ):
         load("f")
+
+
+def test_a_name_that_is_also_a_module_stands_for_what_the_package_says():
+    code = (
+        "from likely import attribution as a\n"
+        "a.attribute_case; a.series\n"
+        "assert callable(a.attribute), a.attribute\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

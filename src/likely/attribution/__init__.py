@@ -25,9 +25,16 @@ if TYPE_CHECKING:
     from likely.attribution.baselines.run import baseline as baseline
     from likely.attribution.case import Case as Case
     from likely.attribution.case import frame_case as frame_case
+    from likely.attribution.checkpoints import Checkpoint as Checkpoint
+    from likely.attribution.checkpoints import Reading as Reading
+    from likely.attribution.checkpoints import Series as Series
+    from likely.attribution.checkpoints import series as series
     from likely.attribution.comparison import ComparedText as ComparedText
     from likely.attribution.comparison import Comparison as Comparison
     from likely.attribution.comparison import compare as compare
+    from likely.attribution.drawn import Draws as Draws
+    from likely.attribution.drawn import Stability as Stability
+    from likely.attribution.drawn import stability as stability
     from likely.attribution.faithfulness.average import MeanFaithfulness as MeanFaithfulness
     from likely.attribution.faithfulness.average import average_faithfulness as average_faithfulness
     from likely.attribution.faithfulness.measure import measure_faithfulness as measure_faithfulness
@@ -36,6 +43,13 @@ if TYPE_CHECKING:
     from likely.attribution.files import read_npz as read_npz
     from likely.attribution.measures import Measures as Measures
     from likely.attribution.merging import merge as merge
+    from likely.attribution.mismatch import Gap as Gap
+    from likely.attribution.mismatch import calibration_gap as calibration_gap
+    from likely.attribution.mismatch import gap_of as gap_of
+    from likely.attribution.replaced import Outcome as Outcome
+    from likely.attribution.replaced import Replacement as Replacement
+    from likely.attribution.replaced import Replacements as Replacements
+    from likely.attribution.replacing import replacement as replacement
     from likely.attribution.result import Attribution as Attribution
     from likely.attribution.result import Place as Place
     from likely.attribution.result import Substitute as Substitute
@@ -49,6 +63,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "baselines.registry": ("BASELINES",),
         "baselines.run": ("baseline",),
         "case": ("Case", "frame_case"),
+        "checkpoints": ("Checkpoint", "Reading", "Series", "series"),
+        "drawn": ("Draws", "Stability", "stability"),
         "faithfulness.average": ("MeanFaithfulness", "average_faithfulness"),
         "faithfulness.measure": ("measure_faithfulness",),
         "faithfulness.record": ("Faithfulness",),
@@ -56,6 +72,9 @@ __getattr__, __dir__, __all__ = lazy_names(
         "files": ("read_json", "read_npz"),
         "measures": ("Measures",),
         "merging": ("merge",),
+        "mismatch": ("Gap", "calibration_gap", "gap_of"),
+        "replaced": ("Outcome", "Replacement", "Replacements"),
+        "replacing": ("replacement",),
         "result": ("Attribution", "Place", "Substitute"),
     },
 )

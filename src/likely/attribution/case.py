@@ -102,7 +102,7 @@ def frame_case(
     if (response is None) == (generate is None):
         raise InputError("give a response, or generate=N tokens of one, and not both")
     shown, messages = _rendered(model, prompt)
-    before = _context(model, context)
+    before = conditioned_on(model, context)
     given = context is not None
     own = _without(model, before, encode_context(model, shown, bos="never")[0], given=given)
     flags = chat_flags(shown)
@@ -159,7 +159,12 @@ def _is_empty(response: Context) -> bool:
     return not len(response.text if isinstance(response, HasText) else response)
 
 
-def _context(model: LanguageModel, context: Context | None) -> Ids:
+def conditioned_on(model: LanguageModel, context: Context | None = None) -> Ids:
+    """Return the ids before a prompt: the given ones, or the BOS, or what stands in for it.
+
+    Raises:
+        InputError: None given, and the model has neither BOS nor end token.
+    """
     info = model.info
     if context is None:
         stand_in = info.bos_id if info.bos_id is not None else info.eos_id

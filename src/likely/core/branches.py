@@ -5,7 +5,7 @@ next depends on the answers so far, a *stem* keeps a text and any number of *bra
 any of its prefixes, each step evaluating new tokens alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -16,6 +16,8 @@ from likely.core.engine import Continuation, Row, evaluate
 from likely.core.estimate import Cost
 from likely.core.model import Capability, LanguageModel, Settings
 from likely.errors import CapabilityError, InputError
+
+_ROWS_AT_ONCE = 128  # whole rows held together: 50 MB of a vocabulary of 50,000
 
 
 @dataclass(kw_only=True)
@@ -73,8 +75,27 @@ class Branches(Protocol):
         """
         ...
 
+    def append(self, tokens: Int[np.ndarray, "B k"]) -> None:
+        """Append k tokens to each branch without asking how likely they are.
+
+        Raises:
+            InputError: The shape is wrong.
+        """
+        ...
+
+    def iter_rows(self) -> Iterator[Float[np.ndarray, "r V"]]:
+        """Yield the next-token row after each branch, in their order, some rows at a time.
+
+        Rows are float64 nats, to be read and not written to. No more of them are held than come
+        together, so a reduction of rows (the likeliest token, a draw) takes little memory.
+
+        Raises:
+            NumericalError: The model gave NaN.
+        """
+        ...
+
     def keep(self, index: Int[np.ndarray, "b"]) -> None:
-        """Go on with these branches alone, in this order."""
+        """Go on with these branches alone, in this order; one may come several times."""
         ...
 
 
@@ -190,8 +211,8 @@ class EngineBranches:
         if not tokens.size:
             return np.empty(tokens.shape)
         requests = [
-            Continuation(prefix=self.prefix + tuple(before.tolist()), target=tuple(new.tolist()))
-            for before, new in zip(self.grown, tokens, strict=True)
+            Continuation(prefix=before, target=tuple(new.tolist()))
+            for before, new in zip(self._texts(self.grown), tokens, strict=True)
         ]
         answers = evaluate(self.stem.model, requests, settings=self.stem.settings)
         self.stem.spending.cost += answers.cost
@@ -211,9 +232,26 @@ class EngineBranches:
         self.grown = np.concatenate([self.grown, tokens], axis=1)
         return values
 
+    def append(self, tokens: Int[np.ndarray, "B k"]) -> None:
+        """Append tokens as `Branches.append` says."""
+        check_growth(self, tokens)
+        self.grown = np.concatenate([self.grown, tokens], axis=1)
+
+    def iter_rows(self) -> Iterator[Float[np.ndarray, "r V"]]:
+        """Yield rows as `Branches.iter_rows` says, reading each sequence from its start."""
+        for start in range(0, len(self), _ROWS_AT_ONCE):
+            texts = self._texts(self.grown[start : start + _ROWS_AT_ONCE])
+            requests = [Row(prefix=text) for text in texts]
+            answers = evaluate(self.stem.model, requests, settings=self.stem.settings)
+            self.stem.spending.cost += answers.cost
+            yield np.stack([answer.values for answer in answers.answers])
+
     def keep(self, index: Int[np.ndarray, "b"]) -> None:
         """Go on with some, as `Branches.keep` says."""
         self.grown = self.grown[index]
+
+    def _texts(self, grown: Int[np.ndarray, "r k"]) -> list[tuple[int, ...]]:
+        return [self.prefix + tuple(row) for row in grown.tolist()]
 
 
 def check_length(tokens: Sequence[int], length: int) -> None:

@@ -39,6 +39,19 @@ class Cost:
             cached=self.cached + other.cached,
         )
 
+    def __sub__(self, before: "Cost") -> "Cost":
+        """Return what was added since: the cost of a part of a job.
+
+        >>> (Cost(token_evaluations=5) - Cost(token_evaluations=3)).token_evaluations
+        2
+        """
+        return Cost(
+            token_evaluations=self.token_evaluations - before.token_evaluations,
+            model_calls=self.model_calls - before.model_calls,
+            seconds=self.seconds - before.seconds,
+            cached=self.cached - before.cached,
+        )
+
     @classmethod
     def from_dict(cls, record: Mapping[str, object]) -> "Cost":
         """Return the cost that `to_dict` put into a record, whatever else that holds.

@@ -2,20 +2,23 @@
 
 Samples of one context grow together: how many of them take each next token is drawn at once, so a
 beginning that many share is evaluated once. The samples are independent draws from the model's own
-law, with no cut and at temperature 1.
+law or, if asked for, from that law at a temperature and cut to a nucleus (`likely.core.nucleus`).
+
+Where the model keeps keys and values, each token goes through it once (`likely.core.branches`).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
 
-from likely.core.engine import Row, Top, evaluate
+from likely.core.branches import Branches, Stem, open_stem
+from likely.core.engine import Top, evaluate
 from likely.core.estimate import Cost
-from likely.core.model import LanguageModel, Settings, TopTokens
+from likely.core.model import Capability, LanguageModel, Settings, TopTokens
+from likely.core.nucleus import Cut
 from likely.core.streams import generator
 from likely.core.text.encode import Bos, Context, check_contexts, encode_context
 from likely.errors import CapabilityError, InputError
@@ -24,7 +27,7 @@ Finish = Literal["end", "stop", "length"]
 Stop: TypeAlias = Sequence[str] | Callable[[str], bool]
 Ids: TypeAlias = tuple[int, ...]
 
-_ROWS_AT_ONCE = 128  # whole rows held together: 50 MB of a vocabulary of 50,000
+_TOGETHER = 128  # texts that grow in one batch: more take memory and are hardly faster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +35,13 @@ class Generated:
     """A text that a model wrote.
 
     Attributes:
-        text: Without the end-of-sequence token, and up to a stop text.
+        text: Without the end-of-sequence token that ended it, and up to a stop text.
         tokens: Ids, all of them.
-        log_prob: Of the tokens, nats.
+        log_prob: Of the tokens by the model's own law, nats, however they were chosen.
+        law_log_prob: Of the tokens by the law that they were drawn from, nats: at a temperature,
+            cut to a nucleus; 0 for the likeliest text, in which nothing is left to chance.
+        law_entropy: Entropies of that law along the text, summed over its tokens, nats. The mean
+            over samples is the entropy of the law of whole texts.
         finish: ``end``: the model ended the text; ``stop``: it came to a stop; ``length``: no
             room was left.
     """
@@ -42,6 +49,8 @@ class Generated:
     text: str
     tokens: Ids
     log_prob: float
+    law_log_prob: float
+    law_entropy: float
     finish: Finish
 
 
@@ -95,12 +104,14 @@ def greedy(
     *,
     max_tokens: int,
     stop: Stop = (),
+    stop_at_end: bool = True,
     bos: Bos = "auto",
     settings: Settings | None = None,
 ) -> Generations:
     """Return the text in which each token is the likeliest one; of equal ones the lowest id.
 
-    All contexts move on one token at a time, and each step reads its prefixes anew.
+    Contexts of equal length move on together, and what they begin with alike is read once. A model
+    that lists its likeliest tokens alone, such as a server, reads its prefixes anew at each step.
 
     Args:
         model: Any model that lists its likeliest tokens, servers among them.
@@ -108,6 +119,7 @@ def greedy(
         max_tokens: Of each text, at least 1.
         stop: Texts of which none may come: what is before the first is returned; or a function
             of the text so far that says whether it is done.
+        stop_at_end: Whether the end-of-sequence token ends a text.
         bos: As in `likely.score`.
         settings: How to evaluate.
 
@@ -121,16 +133,16 @@ def greedy(
     >>> greedy(model, ["b"], max_tokens=3)[0].text
     'aaa'
     """
-    growing = _start(model, contexts, max_tokens, bos)
+    until = _Until(model=model, max_tokens=max_tokens, stop=stop, stop_at_end=stop_at_end)
+    encoded = _encode(model, contexts, bos)
+    distinct = list(dict.fromkeys(encoded))
+    texts: dict[Ids, _Growing] = {}
     cost = Cost()
-    while live := [one for one in growing if one.finish is None]:
-        answers = evaluate(model, [Top(prefix=one.prefix, k=1) for one in live], settings=settings)
-        cost = cost + answers.cost
-        for one, answer in zip(live, answers.answers, strict=True):
-            token, log_prob = _likeliest(model, answer.top)
-            one.add(token, log_prob)
-            one.finish = _finish(model, one.context, one.tokens, max_tokens, stop)
-    return Generations(items=tuple(one.done(model, stop) for one in growing), cost=cost)
+    for group in _iter_alike(model, distinct):
+        grown, spent = (_read_on if _has_rows(model) else _ask_on)(model, group, until, settings)
+        texts |= zip(group, grown, strict=True)
+        cost = cost + spent
+    return Generations(items=tuple(until.done(texts[one]) for one in encoded), cost=cost)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,62 +165,130 @@ def sample(
     n: int,
     *,
     max_tokens: int,
+    temperature: float = 1.0,
+    top_p: float = 1.0,
     stop: Stop = (),
+    stop_at_end: bool = True,
     bos: Bos = "auto",
     seed: int = 0,
     settings: Settings | None = None,
 ) -> Samples:
-    """Return ``n`` independent texts after each context, drawn from the model's whole law.
+    """Return ``n`` independent texts after each context, by default from the model's whole law.
 
     Args:
         model: With whole next-token rows.
         contexts: As in `greedy`; one that comes twice gets draws of its own each time.
         n: Texts of each context, at least 1.
         max_tokens: Of each text, at least 1.
+        temperature: Divides log-probabilities before anything is cut; positive.
+        top_p: Mass of the likeliest tokens that are left at each step, in (0, 1].
         stop: As in `greedy`.
+        stop_at_end: As in `greedy`.
         bos: As in `likely.score`.
         seed: Of the random streams, of which each context has its own.
         settings: How to evaluate.
 
     Raises:
-        InputError: ``n`` or ``max_tokens`` below 1, or contexts that cannot be used.
+        InputError: ``n`` or ``max_tokens`` below 1, temperature or mass out of range, or contexts
+            that cannot be used.
         CapabilityError: The model has no whole rows.
     """
     if n < 1:
         raise InputError(f"at least 1 sample is needed, got {n!r}")
-    crowds = _crowds(_start(model, contexts, max_tokens, bos), n, seed)
+    cut = Cut(temperature=temperature, top_p=top_p)
+    until = _Until(model=model, max_tokens=max_tokens, stop=stop, stop_at_end=stop_at_end)
+    seen: Counter[Ids] = Counter()
     cost = Cost()
-    while any(crowd.live for crowd in crowds):
-        cost = cost + _grow(model, crowds, max_tokens, stop, settings)
-    return Samples(items=tuple(crowd.texts(model, stop) for crowd in crowds), cost=cost)
+    items = []
+    for context in _encode(model, contexts, bos):
+        rng = generator(seed, "generation", seen[context], *context)
+        seen[context] += 1
+        stem = open_stem(model, context, settings=settings)
+        crowd = _Crowd(rng=rng, live=[(_Growing(context=context), n)])
+        _grow_crowd(crowd, stem, cut, until)
+        items.append(crowd.texts(until))
+        cost = cost + stem.spending.cost
+    return Samples(items=tuple(items), cost=cost)
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Growing:
     """A text on its way."""
 
     context: Ids
     tokens: Ids = ()
     log_prob: float = 0.0
+    law_log_prob: float = 0.0
+    law_entropy: float = 0.0
     finish: Finish | None = None
 
     @property
     def prefix(self) -> Ids:
         return self.context + self.tokens
 
-    def add(self, token: int, log_prob: float) -> None:
-        self.tokens = (*self.tokens, token)
-        self.log_prob += log_prob
 
-    def done(self, model: LanguageModel, stop: Stop) -> Generated:
-        if self.finish is None:
-            raise InputError(f"a text is still on its way: {self.tokens!r}")
-        return Generated(
-            text=_cut(_text(model, self.tokens), stop),
-            tokens=self.tokens,
-            log_prob=self.log_prob,
-            finish=self.finish,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Until:
+    """When a text is done, and what is made of it then."""
+
+    model: LanguageModel
+    max_tokens: int
+    stop: Stop
+    stop_at_end: bool
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1:
+            raise InputError(f"max_tokens is at least 1, got {self.max_tokens!r}")
+
+    def longer(
+        self,
+        one: _Growing,
+        token: int,
+        log_prob: float,
+        *,
+        law_log_prob: float = 0.0,
+        law_entropy: float = 0.0,
+    ) -> _Growing:
+        """Return a text with a token more."""
+        tokens = (*one.tokens, token)
+        return _Growing(
+            context=one.context,
+            tokens=tokens,
+            log_prob=one.log_prob + log_prob,
+            law_log_prob=one.law_log_prob + law_log_prob,
+            law_entropy=one.law_entropy + law_entropy,
+            finish=self._finish(one.context, tokens),
         )
+
+    def done(self, one: _Growing) -> Generated:
+        """Return a text as a result."""
+        if one.finish is None:
+            raise InputError(f"a text is still on its way: {one.tokens!r}")
+        return Generated(
+            text=_cut(self._text(one.tokens), self.stop),
+            tokens=one.tokens,
+            log_prob=one.log_prob,
+            law_log_prob=one.law_log_prob,
+            law_entropy=one.law_entropy,
+            finish=one.finish,
+        )
+
+    def _finish(self, context: Ids, tokens: Ids) -> Finish | None:
+        """Return why a text is done, or None."""
+        info = self.model.info
+        if self.stop_at_end and tokens[-1] == info.eos_id:
+            return "end"
+        if self.stop:
+            text, stop = self._text(tokens), self.stop
+            if stop(text) if callable(stop) else any(mark in text for mark in stop):
+                return "stop"
+        room = info.max_tokens
+        is_full = room is not None and len(context) + len(tokens) > room
+        return "length" if is_full or len(tokens) == self.max_tokens else None
+
+    def _text(self, tokens: Ids) -> str:
+        ended = self.stop_at_end and bool(tokens) and tokens[-1] == self.model.info.eos_id
+        return self.model.tokenizer.decode(tokens[:-1] if ended else tokens)
 
 
 @dataclass(kw_only=True)
@@ -216,80 +296,116 @@ class _Crowd:
     """The samples of one context: how many have each beginning.
 
     Attributes:
-        context: Ids.
         rng: Its stream.
-        live: By ids so far: how many samples there, and the log-probability of the ids.
-        ended: Texts that are done, with how many samples each has.
+        live: Beginnings in the order of their ids, each with how many samples have it.
+        ended: Texts that are done, each with how many samples it has.
     """
 
-    context: Ids
     rng: np.random.Generator
-    live: dict[Ids, tuple[int, float]]
+    live: list[tuple[_Growing, int]]
     ended: list[tuple[_Growing, int]] = field(default_factory=list)
 
-    def texts(self, model: LanguageModel, stop: Stop) -> tuple[Generated, ...]:
+    def texts(self, until: _Until) -> tuple[Generated, ...]:
         """Return all samples in random order: as they would have come one by one."""
-        every = [one for text, count in self.ended for one in [text.done(model, stop)] * count]
+        every = [one for text, count in self.ended for one in [until.done(text)] * count]
         return tuple(every[i] for i in self.rng.permutation(len(every)).tolist())
 
 
-def _start(
-    model: LanguageModel, contexts: Sequence[Context], max_tokens: int, bos: Bos
-) -> list[_Growing]:
-    if max_tokens < 1:
-        raise InputError(f"max_tokens is at least 1, got {max_tokens!r}")
+def _encode(model: LanguageModel, contexts: Sequence[Context], bos: Bos) -> list[Ids]:
     check_contexts(contexts)
-    return [_Growing(context=encode_context(model, context, bos=bos)[0]) for context in contexts]
+    return [encode_context(model, context, bos=bos)[0] for context in contexts]
 
 
-def _crowds(growing: Sequence[_Growing], n: int, seed: int) -> list[_Crowd]:
-    seen: Counter[Ids] = Counter()
-    crowds = []
-    for one in growing:
-        rng = generator(seed, "generation", seen[one.context], *one.context)
-        seen[one.context] += 1
-        crowds.append(_Crowd(context=one.context, rng=rng, live={(): (n, 0.0)}))
-    return crowds
+def _has_rows(model: LanguageModel) -> bool:
+    return Capability.NEXT_TOKEN in model.info.capabilities
 
 
-def _grow(
-    model: LanguageModel,
-    crowds: Sequence[_Crowd],
-    max_tokens: int,
-    stop: Stop,
-    settings: Settings | None,
-) -> Cost:
-    """Move every live sample on by one token; return what that cost."""
-    places = [(crowd, ids) for crowd in crowds for ids in sorted(crowd.live)]
+def _iter_alike(model: LanguageModel, contexts: Sequence[Ids]) -> Iterator[list[Ids]]:
+    """Yield groups of contexts that can grow together, each of one length and first token."""
+    if not _has_rows(model):
+        yield list(contexts)
+        return
+    groups: dict[tuple[int, Ids], list[Ids]] = {}
+    for context in contexts:
+        groups.setdefault((len(context), context[:1]), []).append(context)
+    for group in groups.values():
+        for start in range(0, len(group), _TOGETHER):
+            yield group[start : start + _TOGETHER]
+
+
+def _read_on(
+    model: LanguageModel, contexts: Sequence[Ids], until: _Until, settings: Settings | None
+) -> tuple[list[_Growing], Cost]:
+    """Return the likeliest texts after contexts of one length, read from the model's rows."""
+    stem, branches = _branch_out(model, contexts, settings)
+    texts = [_Growing(context=context) for context in contexts]
+    live = list(range(len(contexts)))
+    while live:
+        place = 0
+        for rows in branches.iter_rows():
+            for row, token in zip(rows, rows.argmax(axis=1).tolist(), strict=True):
+                i = live[place]
+                texts[i] = until.longer(texts[i], token, float(row[token]))
+                place += 1
+        left = [place for place, i in enumerate(live) if texts[i].finish is None]
+        live = [live[place] for place in left]
+        if live:
+            branches.keep(np.array(left))
+            branches.append(np.array([[texts[i].tokens[-1]] for i in live]))
+    return texts, stem.spending.cost
+
+
+def _branch_out(
+    model: LanguageModel, contexts: Sequence[Ids], settings: Settings | None
+) -> tuple[Stem, Branches]:
+    """Return a stem of what contexts of one length begin with, and a branch for each."""
+    ids = np.array(contexts, dtype=np.int64)
+    differs = (ids != ids[0]).any(axis=0)
+    shared = int(differs.argmax()) if differs.any() else ids.shape[1]
+    stem = open_stem(model, contexts[0][:shared], settings=settings)
+    branches = stem.branches(shared, len(contexts))
+    branches.append(ids[:, shared:])
+    return stem, branches
+
+
+def _ask_on(
+    model: LanguageModel, contexts: Sequence[Ids], until: _Until, settings: Settings | None
+) -> tuple[list[_Growing], Cost]:
+    """Return the likeliest texts after contexts by a model that lists its likeliest tokens."""
+    texts = [_Growing(context=context) for context in contexts]
     cost = Cost()
-    for start in range(0, len(places), _ROWS_AT_ONCE):
-        chunk = places[start : start + _ROWS_AT_ONCE]
-        requests = [Row(prefix=crowd.context + ids) for crowd, ids in chunk]
+    while live := [i for i, one in enumerate(texts) if one.finish is None]:
+        requests = [Top(prefix=texts[i].prefix, k=1) for i in live]
         answers = evaluate(model, requests, settings=settings)
         cost = cost + answers.cost
-        for (crowd, ids), answer in zip(chunk, answers.answers, strict=True):
-            count, before = crowd.live.pop(ids)
-            for token, n_taken in _split(answer.values, count, crowd.rng).items():
-                longer = (*ids, token)
-                log_prob = before + float(answer.values[token])
-                finish = _finish(model, crowd.context, longer, max_tokens, stop)
-                if finish is None:
-                    crowd.live[longer] = n_taken, log_prob
-                else:
-                    text = _Growing(
-                        context=crowd.context, tokens=longer, log_prob=log_prob, finish=finish
+        for i, answer in zip(live, answers.answers, strict=True):
+            texts[i] = until.longer(texts[i], *_likeliest(model, answer.top))
+    return texts, cost
+
+
+def _grow_crowd(crowd: _Crowd, stem: Stem, cut: Cut, until: _Until) -> None:
+    """Move the samples of one context on until all are done."""
+    branches = stem.branches(len(stem.tokens), 1)
+    while crowd.live:
+        before, crowd.live, parents, place = crowd.live, [], [], 0
+        for rows in branches.iter_rows():
+            for row in rows:
+                one, count = before[place]
+                law = cut.law(row)
+                spread = law.entropy
+                for token, log_prob, n_taken in law.iter_split(count, rng=crowd.rng):
+                    longer = until.longer(
+                        one, token, float(row[token]), law_log_prob=log_prob, law_entropy=spread
                     )
-                    crowd.ended.append((text, n_taken))
-    return cost
-
-
-def _split(row: Float[np.ndarray, "V"], count: int, rng: np.random.Generator) -> Mapping[int, int]:
-    """Return how many of ``count`` draws take each token, lowest id first."""
-    sums = np.cumsum(np.exp(row))
-    # Scaled by the sum, which rounding of the weights may put off 1; a step of 0 is never met.
-    drawn = np.searchsorted(sums, rng.random(count) * sums[-1], side="right")
-    tokens, counts = np.unique(drawn, return_counts=True)
-    return dict(zip(tokens.tolist(), counts.tolist(), strict=True))
+                    if longer.finish is None:
+                        crowd.live.append((longer, n_taken))
+                        parents.append(place)
+                    else:
+                        crowd.ended.append((longer, n_taken))
+                place += 1
+        if crowd.live:
+            branches.keep(np.array(parents))
+            branches.append(np.array([[one.tokens[-1]] for one, _ in crowd.live]))
 
 
 def _likeliest(model: LanguageModel, top: TopTokens | None) -> tuple[int, float]:
@@ -302,25 +418,6 @@ def _likeliest(model: LanguageModel, top: TopTokens | None) -> tuple[int, float]
             "alone, which is no single token; use a server that tells ids"
         )
     return token, top.log_probs[0]
-
-
-def _finish(
-    model: LanguageModel, context: Ids, tokens: Ids, max_tokens: int, stop: Stop
-) -> Finish | None:
-    """Return why a text is done, or None."""
-    if tokens[-1] == model.info.eos_id:
-        return "end"
-    text = _text(model, tokens)
-    if stop(text) if callable(stop) else any(mark in text for mark in stop):
-        return "stop"
-    room = model.info.max_tokens
-    is_full = room is not None and len(context) + len(tokens) > room
-    return "length" if is_full or len(tokens) == max_tokens else None
-
-
-def _text(model: LanguageModel, tokens: Ids) -> str:
-    ended = bool(tokens) and tokens[-1] == model.info.eos_id
-    return model.tokenizer.decode(tokens[:-1] if ended else tokens)
 
 
 def _cut(text: str, stop: Stop) -> str:

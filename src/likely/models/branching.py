@@ -12,7 +12,7 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 from likely.core.branches import Spending, check_growth, check_length
 from likely.core.logspace import check_log_probs
-from likely.models.passes import PassRunner
+from likely.models.passes import PassRunner, log_softmax
 
 _PASS_TOKENS = 1024  # new tokens of a pass: beyond this a forward gets no faster
 _LOGIT_BYTES = 1 << 24  # of the output layer at a time: what a processor holds near itself
@@ -103,7 +103,7 @@ class ModelStem:
         check_length(self.tokens, length)
         with self.parts.inference():
             logits = self.parts.logits(self.states[length - 1 : length])
-            row = torch.log_softmax(logits[0].to(torch.float64), dim=-1).cpu().numpy()
+            row = log_softmax(logits)[0].cpu().numpy()
         check_log_probs(row, what=self.parts.describe(self.tokens[:length]))
         return np.asarray(row)
 
@@ -115,8 +115,8 @@ class ModelStem:
 class ModelBranches:
     """Branches of a `ModelStem`.
 
-    The newest token of each is not evaluated before the next one is asked for: the last token of
-    a text that is scored never goes through the model.
+    The newest token of each is not evaluated before what comes after it is asked for: the last
+    token of a text that is scored never goes through the model.
     """
 
     def __init__(self, stem: ModelStem, length: int, n: int) -> None:
@@ -124,6 +124,8 @@ class ModelBranches:
         self.length = length
         self.grown = np.empty((n, 0), dtype=np.int64)
         self._own: KeysValues = []
+        self._last = stem.states[length - 1 : length].expand(n, -1)  # of the newest evaluated
+        self._n_read = 0  # how many grown tokens it has seen
 
     def __len__(self) -> int:
         return len(self.grown)
@@ -134,50 +136,84 @@ class ModelBranches:
         check_growth(self, tokens)
         found = np.empty(tokens.shape)
         n_before = self.grown.shape[1]
-        if tokens.size and not n_before:
+        n_known = 0  # of the new tokens, those whose row needs no further evaluation
+        if tokens.size and n_before == 0:
             found[:, 0] = self.stem.row(self.length)[tokens[:, 0]]
+            n_known = 1
+        elif tokens.size and n_before == self._n_read:
+            found[:, :1] = self._score(self._last[:, None], tokens[:, :1])
+            n_known = 1
         self.grown = np.concatenate([self.grown, tokens], axis=1)
+        n_new = tokens.shape[1] - n_known
         # Evaluated are the tokens from the first whose keys are not kept to the last but one.
-        n_kept = self._own[0][0].shape[2] if self._own else 0
-        inputs, targets = self.grown[:, n_kept:-1], self.grown[:, n_kept + 1 :]
-        if not inputs.size:
-            return found
-        scores, newest = self._evaluate(inputs, targets, keep=not last)
-        n_new = tokens.shape[1] - (not n_before)
-        found[:, tokens.shape[1] - n_new :] = scores[:, scores.shape[1] - n_new :]
-        self._own = [] if last else self._within_memory(newest)
-        return found
+        inputs = self.grown[:, self._n_kept : -1]
+        if inputs.size and n_new:
+
+            def score(rows: slice, states: torch.Tensor) -> None:
+                found[rows, n_known:] = self._score(states[:, -n_new:], tokens[rows, n_known:])
+
+            self._evaluate(inputs, score, keep=not last)
+        self._check(found)
+        # Rounding may put a probability of 1 a little above it.
+        return np.minimum(found, 0.0)
+
+    def append(self, tokens: Int[np.ndarray, "B k"]) -> None:
+        check_growth(self, tokens)
+        self.grown = np.concatenate([self.grown, tokens], axis=1)
+
+    def iter_rows(self) -> Iterator[Float[np.ndarray, "r V"]]:
+        if len(self) and self._n_read < self.grown.shape[1]:
+            self._evaluate(self.grown[:, self._n_kept :], lambda rows, states: None, keep=True)
+        parts, last, grown = self.stem.parts, self._last, self.grown
+        size = max(1, _LOGIT_BYTES // (4 * parts.n_vocab))
+        for start in range(0, len(grown), size):
+            began = time.perf_counter()
+            with parts.inference():
+                rows = log_softmax(parts.logits(last[start : start + size])).cpu().numpy()
+            self.stem.spending.add(0, 0, time.perf_counter() - began)
+            bad = np.flatnonzero(~(rows.max(axis=1) <= 1e-9))
+            if len(bad):
+                check_log_probs(rows[bad[0]], what=self._describe(start + int(bad[0])))
+            yield rows
 
     def keep(self, index: Int[np.ndarray, "b"]) -> None:
         self.grown = self.grown[index]
         at = torch.from_numpy(np.asarray(index, dtype=np.int64)).to(self.stem.states.device)
+        self._last = self._last[at]
         for i, (keys, values) in enumerate(self._own):
             self._own[i] = keys[at], values[at]
 
+    @property
+    def _n_kept(self) -> int:
+        """How many grown tokens have their keys and values kept."""
+        return self._own[0][0].shape[2] if self._own else 0
+
     def _evaluate(
-        self, inputs: Int[np.ndarray, "B t"], targets: Int[np.ndarray, "B t"], *, keep: bool
-    ) -> tuple[Float[np.ndarray, "B t"], KeysValues]:
-        """Return the log-probability of each target, and all kept keys and values."""
+        self,
+        inputs: Int[np.ndarray, "B t"],
+        use: Callable[[slice, torch.Tensor], None],
+        *,
+        keep: bool,
+    ) -> None:
+        """Evaluate tokens after those that are kept; hand over hidden states as they come."""
         parts, stem = self.stem.parts, self.stem
         stored = [(k[:, :, : self.length], v[:, :, : self.length]) for k, v in stem.keys_values]
-        n_past = self.length + (self._own[0][0].shape[2] if self._own else 0)
-        scores = np.empty(inputs.shape)
+        n_kept = self._n_kept
+        keep = keep and self._fits(len(inputs) * (n_kept + inputs.shape[1]))
         newest: list[KeysValues] = []
+        last = []
         size = max(1, _PASS_TOKENS // inputs.shape[1])
         for start in range(0, len(inputs), size):
             rows = slice(start, start + size)
             own = [(keys[rows], values[rows]) for keys, values in self._own]
             past = [stored, own] if own else [stored]
-            states, fresh = _forward(parts, inputs[rows], past, n_past, stem.spending)
-            scores[rows] = self._score(states, targets[rows])
+            states, fresh = _forward(parts, inputs[rows], past, self.length + n_kept, stem.spending)
+            use(rows, states)
+            last.append(states[:, -1].clone())
             if keep:
                 newest.append(_append(own, fresh))
-        if not np.all(scores <= 1e-6):
-            bad = int(np.flatnonzero(~(scores <= 1e-6).all(axis=1))[0])
-            sequence = (*stem.tokens[: self.length], *self.grown[bad].tolist())
-            check_log_probs(scores[bad], what=parts.describe(sequence), slack=1e-6)
-        # Rounding may put a probability of 1 a little above it.
-        return np.minimum(scores, 0.0), _stack(newest)
+        self._last, self._n_read = torch.cat(last), n_kept + inputs.shape[1]
+        self._own = _stack(newest)
 
     def _score(
         self, states: torch.Tensor, targets: Int[np.ndarray, "b t"]
@@ -196,10 +232,23 @@ class ModelBranches:
         self.stem.spending.add(0, 0, time.perf_counter() - start)
         return np.asarray(scores)
 
-    def _within_memory(self, keys_values: KeysValues) -> KeysValues:
-        """Return what may be kept: all or, over the budget, nothing, which costs evaluations."""
-        taken = sum(part.nelement() * part.element_size() for pair in keys_values for part in pair)
-        return keys_values if taken <= self.stem.parts.memory else []
+    def _check(self, scores: Float[np.ndarray, "B t"]) -> None:
+        if not np.all(scores <= 1e-6):
+            bad = int(np.flatnonzero(~(scores <= 1e-6).all(axis=1))[0])
+            check_log_probs(scores[bad], what=self._describe(bad), slack=1e-6)
+
+    def _describe(self, branch: int) -> str:
+        before = self.stem.tokens[: self.length]
+        return self.stem.parts.describe((*before, *self.grown[branch].tolist()))
+
+    def _fits(self, n_tokens: int) -> bool:
+        """Return whether keys and values of so many tokens may be kept; if not, nothing is.
+
+        What is not kept is evaluated anew at the next step.
+        """
+        stored = [part for pair in self.stem.keys_values for part in pair]
+        taken = sum(part.nelement() * part.element_size() for part in stored)
+        return n_tokens * taken <= self.stem.parts.memory * len(self.stem.tokens)
 
 
 def target_log_probs(

@@ -167,15 +167,21 @@ class TransformersModel:
                 start = now
 
     def stem(self, tokens: Sequence[int], *, settings: Settings | None = None) -> Stem:
-        """Return a stem whose branches keep keys and values, where the architecture has them."""
-        if "cache" not in self._planner.methods:
+        """Return a stem whose branches keep keys and values, where that is possible and wanted.
+
+        It is not in architectures that have none, nor where the settings ask for whole sequences
+        or for bits that do not depend on the batch.
+        """
+        asked = settings or Settings()
+        is_whole = asked.method == "full" or asked.deterministic
+        if is_whole or "cache" not in self._planner.methods:
             return EngineStem(self, tokens, settings=settings)
         parts = Machinery(
             runner=self._runner,
             logits=self._logits,
             n_vocab=self.info.n_vocab,
             inference=self._inference,
-            memory=(settings or Settings()).memory,
+            memory=asked.memory,
             describe=self._describe_text,
         )
         return ModelStem(parts, tokens)
