@@ -58,11 +58,11 @@ def guide(
     """
     by_prior = TEMPER * log_prior
     by_prior = by_prior - logsumexp(by_prior)
-    if not np.any(log_topic > -np.inf):
-        return np.asarray(by_prior)
     by_topic = _PRIOR_POWER * log_prior + _TOPIC_POWER * log_topic
-    by_topic = by_topic - logsumexp(by_topic)
-    return np.asarray(np.logaddexp(by_prior, by_topic) - np.log(2.0))
+    log_total = float(logsumexp(by_topic))
+    if log_total == -np.inf:  # nothing comes later, or nothing that could stand here
+        return np.asarray(by_prior)
+    return np.asarray(np.logaddexp(by_prior, by_topic - log_total) - np.log(2.0))
 
 
 @dataclass(kw_only=True)
