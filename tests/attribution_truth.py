@@ -127,29 +127,30 @@ def _divergence(law, other):
         return float(np.sum(law[held] * (np.log(law[held]) - np.log(other[held]))))
 
 
-def enumerated(row, case, position, *, n_tokens):
-    """Return the truth of one position, each candidate put into the hole and read row by row.
+def table_rows(model):
+    """Return what `enumerated` reads of a table: from ids to the row after each of them."""
+    return lambda ids: np.array([model.row(ids[: i + 1]) for i in range(len(ids))])
+
+
+def enumerated(rows, case, position, *, n_tokens):
+    """Return the truth of one position, each candidate put into the hole and read as a whole.
 
     Args:
-        row: From ids to the log-probabilities of the next one, shape ``(V,)``.
+        rows: From ids to the log-probabilities of the next one after each, shape ``(n, V)``.
         case: What is attributed.
         position: Of the prompt.
         n_tokens: Candidates are the ids below it.
     """
     before = case.context + case.prompt[:position]
-    log_w = row(before)[:n_tokens]
+    suffix = case.prompt[position + 1 :] + case.response
+    log_w = rows(before)[-1, :n_tokens]
     log_w = log_w - lse(log_w)
-    read = []
-    for token in range(n_tokens):
-        ids, found = (*before, token), []
-        for target in case.prompt[position + 1 :] + case.response:
-            found.append(row(ids)[target] if np.isfinite(log_w[token]) else -np.inf)
-            ids = (*ids, target)
-        read.append(found)
+    read = np.full((n_tokens, len(suffix)), -np.inf)
+    for token in np.flatnonzero(np.isfinite(log_w)).tolist() if suffix else ():
+        found = rows((*before, token, *suffix[:-1]))[len(before) :]
+        read[token] = found[np.arange(len(suffix)), list(suffix)]
     n_prompt = len(case.prompt) - 1 - position
-    table = np.array(read).reshape(n_tokens, n_prompt + len(case.response))
-    return Truth(log_w, table[:, :n_prompt].sum(axis=1), table[:, n_prompt:],
-                 case.prompt[position])  # fmt: skip
+    return Truth(log_w, read[:, :n_prompt].sum(axis=1), read[:, n_prompt:], case.prompt[position])
 
 
 def check_measures(measures, truth, *, atol):
