@@ -248,8 +248,19 @@ class Law:
         )  # fmt: skip
 
 
-def peaked_law(name, *, seed, n_vocab=5000, n_prompt=8, n_response=10, zipf=1.1, first=2.5,
-               decay=0.6, response=0.4, level=1.5, rank=3, floor=0.05):  # fmt: skip
+def peaked_law(
+    name,
+    *,
+    seed,
+    n_vocab=5000,
+    n_prompt=8,
+    n_response=10,
+    zipf=1.1,
+    first=2.5,
+    response=0.4,
+    rank=3,
+    lead=0.8,
+):
     """Return a law as language models have them.
 
     The prior falls off as a power of the rank. The first suffix tokens tell candidates apart, the
@@ -263,28 +274,23 @@ def peaked_law(name, *, seed, n_vocab=5000, n_prompt=8, n_response=10, zipf=1.1,
         n_prompt: Suffix tokens of the prompt.
         n_response: Suffix tokens of the response.
         zipf: Power by which the prior falls off.
-        first: Spread of the log-probability of the first suffix token, nats.
-        decay: From one suffix token's spread to the next one's.
-        response: Spread of the first response token, which falls off as well.
-        level: Mean surprisal of a suffix token, nats.
+        first: Spread of the log-odds of the first suffix token.
+        response: Spread of those of the first response token, which falls off as well.
         rank: Of the actual candidate under the prior.
-        floor: The least spread.
+        lead: Of the actual candidate over the mean one, in spreads.
     """
     rng = np.random.default_rng(seed)
     log_w = -zipf * np.log(np.arange(n_vocab) + 2.7) + 0.3 * rng.standard_normal(n_vocab)
-    order = np.argsort(-log_w)
+    actual = int(np.argsort(-log_w)[rank])
     log_w = log_w - lse(log_w)
-    spread = np.concatenate([
-        np.maximum(floor, first * decay ** np.arange(n_prompt)),
-        np.maximum(floor, response * decay ** np.arange(n_response)),
-    ])  # fmt: skip
-    base = -level * rng.exponential(size=len(spread))
-    noise = rng.standard_normal((n_vocab, len(spread))) * spread
-    actual = int(order[rank])
-    noise[actual] = np.abs(noise[actual]) * 0.8
-    # A log-probability below 0, whatever the noise, and linear in it far below.
-    read = -np.log1p(np.exp(-(base + noise)) * 1.0)
-    return Law(name, log_w, read, n_prompt, actual)
+    spread = np.concatenate(
+        [first * 0.6 ** np.arange(n_prompt), response * 0.6 ** np.arange(n_response)]
+    )
+    spread = np.maximum(0.05, spread)
+    noise = rng.standard_normal((n_vocab, len(spread)))
+    noise[actual] = lead * np.abs(noise[actual])
+    log_odds = -1.5 * rng.exponential(size=len(spread)) + noise * spread
+    return Law(name, log_w, -np.logaddexp(0.0, -log_odds), n_prompt, actual)
 
 
 def peaked_laws():
@@ -295,5 +301,6 @@ def peaked_laws():
         peaked_law("last position", seed=3, n_prompt=0, n_response=20, response=1.2, rank=30),
         peaked_law("flat prior", seed=4, zipf=0.4, n_prompt=3, first=1.5, rank=200),
         peaked_law("response decides", seed=5, n_prompt=4, first=0.8, response=3.0, rank=60),
-        peaked_law("forced token", seed=6, n_prompt=10, first=6.0, rank=0),
+        peaked_law("next token decides", seed=6, n_prompt=10, first=6.0, rank=0),
+        peaked_law("forced", seed=7, n_prompt=10, first=4.0, rank=0, lead=4.0),
     )
