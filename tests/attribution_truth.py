@@ -239,12 +239,13 @@ class Law:
         return Truth(self.log_w, self.read[:, : self.n_prompt].sum(axis=1),
                      self.read[:, self.n_prompt :], self.actual)  # fmt: skip
 
-    def search(self, seed):
-        """Return a search of the place, nothing evaluated yet."""
+    def search(self, seed, *, guide=None):
+        """Return a search of the place, nothing evaluated yet; the prior guides it by default."""
         return Search(
             stem=ArrayStem(self), length=1, place=0, actual=self.actual,
             allowed=np.arange(len(self.log_w)), log_prior=self.log_w, suffix=self.suffix,
             n_prompt=self.n_prompt, rng=np.random.default_rng([91, seed]),
+            log_guide=self.log_w if guide is None else guide,
         )  # fmt: skip
 
 

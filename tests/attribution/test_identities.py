@@ -325,6 +325,7 @@ def test_exact_costs_what_the_cost_model_says():
     m, n_response = len(PROMPT), len(RESPONSE)
     found = attribute(model, PROMPT, RESPONSE, context=BOS, method="exact")
     per_candidate = m * (m + 1) // 2 + m * (n_response - 1)
-    assert found.cost.token_evaluations == 1 + m + N_SMALL * per_candidate
+    read = 1 + m + n_response - 1  # once, with all that is known to come
+    assert found.cost.token_evaluations == read + N_SMALL * per_candidate
     for place in found.places:
         assert place.cost.token_evaluations == N_SMALL * (m - place.positions[0] + n_response - 1)

@@ -1,5 +1,6 @@
 """A search of one place: what it reads is the law's, and its sums are right on average."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from attribution_truth import Law, check_measures, lse, peaked_law, peaked_laws
 
 from likely.attribution.measures import final_sample, measure
+from likely.attribution.search import guide
 
 ROUNDS = (40.0, 150.0, 600.0)
 
@@ -115,10 +117,55 @@ def test_each_candidate_counts_one_on_average(law):
 
 
 def test_the_posterior_steers_who_is_kept(law):
-    evidence = _drawn(law, 3, (100.0,)).evidence()
+    """Those that prompt and response make likely are read to the end far more often."""
     truth = law.truth
-    likeliest = np.argsort(-truth.log_q_response)[:5]
-    assert set(likeliest.tolist()) <= set(evidence.tokens[evidence.inclusion > 0.0, 0].tolist())
+    ranks = np.argsort(np.argsort(-truth.log_q_response))
+    kept = []
+    for seed in range(20):
+        evidence = _drawn(law, seed, (100.0,)).evidence()
+        kept.append(ranks[evidence.tokens[evidence.inclusion > 0.0, 0]])
+    found = np.bincount(np.concatenate(kept), minlength=400) / 20
+    assert found[:10].mean() > 5.0 * found[100:].mean() > 0.0
+
+
+def test_a_guide_finds_what_the_prior_hides_and_biases_nothing():
+    """One candidate is rare before and takes half of the posterior after."""
+    law = peaked_law("small", seed=13, n_vocab=400, n_prompt=3, n_response=3, first=0.5)
+    rare = int(np.argmin(law.log_w))
+    read = law.read.copy()
+    read[rare] = -1e-9
+    law = dataclasses.replace(law, read=read)
+    truth = law.truth
+    assert math.exp(truth.log_q[rare]) > 0.02
+    topic = np.full(400, -12.0)
+    topic[rare] = 0.0
+    guides = (law.log_w, guide(law.log_w, topic))
+    often, spread = [], []
+    for one in guides:
+        found, seen = [], 0
+        for seed in range(200):
+            search = law.search(seed, guide=one)
+            search.draw(60.0)
+            evidence = search.evidence()
+            seen += rare in evidence.tokens[:, 0]
+            found.append(_sums(evidence))
+        ratios = np.array(found) / np.exp([truth.log_d, truth.log_n])
+        error = ratios.std(axis=0, ddof=1) / math.sqrt(200)
+        assert (np.abs(ratios.mean(axis=0) - 1.0) <= 3.5 * error + 1e-12).all()
+        often.append(seen / 200)
+        spread.append(error[1])
+    assert often[1] > 3.0 * often[0]
+    assert spread[1] < spread[0]
+
+
+def test_a_guide_is_a_law_that_leaves_nobody_out(law):
+    rng = np.random.default_rng(0)
+    found = guide(law.log_w, rng.standard_normal(400) * 5.0 - 10.0)
+    assert lse(found) == pytest.approx(0.0, abs=1e-12)
+    by_prior = guide(law.log_w, np.full(400, -np.inf))
+    assert lse(by_prior) == pytest.approx(0.0, abs=1e-12)
+    assert (found >= by_prior - math.log(2.0) - 1e-12).all()
+    assert (np.argsort(by_prior) == np.argsort(law.log_w)).all()
 
 
 @pytest.mark.parametrize("before", [(), (50.0,), (20.0, 100.0, 300.0)])
