@@ -1,7 +1,9 @@
 """What tests of the attribution study are held against: enumeration that uses none of its code."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+import jaxtyping
 import numpy as np
 
 import likely
@@ -305,3 +307,13 @@ def peaked_laws():
         peaked_law("next token decides", seed=6, n_prompt=10, first=6.0, rank=0),
         peaked_law("forced", seed=7, n_prompt=10, first=4.0, rank=0, lead=4.0),
     )
+
+
+@contextmanager
+def unchecked_shapes():
+    """Leave types and shapes unchecked for a while: thousands of rounds take twice as long else."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        yield
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)

@@ -5,12 +5,10 @@ Figures of 1,000 rounds a law stand beside what falls short.
 """
 
 from collections import Counter
-from contextlib import contextmanager
 
-import jaxtyping
 import numpy as np
 import pytest
-from attribution_truth import peaked_laws
+from attribution_truth import peaked_laws, unchecked_shapes
 from scipy.stats import binom, norm
 
 from likely.attribution.adaptive import FIRST_SIZE
@@ -38,16 +36,6 @@ def hits():
     """Return how many rounds of each law hold the truth of each number, the matrix on average."""
     with unchecked_shapes():
         return _count_hits()
-
-
-@contextmanager
-def unchecked_shapes():
-    """Leave types and shapes unchecked for a while: a thousand rounds take twice as long else."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        yield
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def _count_hits():

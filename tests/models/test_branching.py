@@ -12,6 +12,7 @@ from likely.core.branches import EngineStem, HasStem, open_stem
 from likely.core.engine import Continuation, evaluate
 from likely.core.model import Settings
 from likely.errors import InputError
+from likely.models import branching
 from likely.models.branching import ModelStem
 from likely.models.transformers import TransformersModel
 
@@ -234,6 +235,15 @@ def test_many_branches_go_through_the_model_in_parts():
     few = [0, 700, 1023, 1024, 1499]
     expected = _expected(model, text[:6], tokens[few])
     np.testing.assert_allclose(grown[few], expected[:, 2:], atol=1e-5)
+
+
+def test_logits_taken_a_few_at_a_time_are_the_same(monkeypatch):
+    model = _model("gpt2")
+    text, tokens = _texts(5, 6, seed=9)
+    whole = open_stem(model, text).branches(6, 5).grow(tokens)
+    monkeypatch.setattr(branching, "_LOGIT_BYTES", 3 * 4 * N_VOCAB)
+    parts = open_stem(model, text).branches(6, 5).grow(tokens)
+    np.testing.assert_allclose(parts, whole, atol=1e-12, rtol=0)
 
 
 def test_a_long_text_is_read_in_parts():
