@@ -8,6 +8,7 @@ import numpy as np
 
 import likely
 from likely.attribution.search import Search
+from likely.attribution.search import guide as guide_draws
 from likely.core.branches import Spending
 
 
@@ -247,8 +248,13 @@ class Law:
             stem=ArrayStem(self), length=1, place=0, actual=self.actual,
             allowed=np.arange(len(self.log_w)), log_prior=self.log_w, suffix=self.suffix,
             n_prompt=self.n_prompt, rng=np.random.default_rng([91, seed]),
-            log_guide=self.log_w if guide is None else guide,
+            log_guide=_unguided(self.log_w) if guide is None else guide,
         )  # fmt: skip
+
+
+def _unguided(log_w):
+    """Return how draws are allotted where no later text says what to look for."""
+    return guide_draws(log_w, np.full(len(log_w), -np.inf))
 
 
 def peaked_law(

@@ -129,7 +129,7 @@ def test_stopping_when_the_interval_is_narrow_biases_nothing():
     law = next(law for law in peaked_laws() if law.name == "ordinary")
     ratios = []
     with unchecked_shapes():
-        for seed in range(100):
+        for seed in range(180):
             found, _ = _find(law, seed, tolerance=0.02)
             ratios.append(math.exp(found.measures.log_prompt_likelihood.value - law.truth.log_d))
     error = float(np.std(ratios, ddof=1)) / math.sqrt(len(ratios))

@@ -139,7 +139,7 @@ def test_a_guide_finds_what_the_prior_hides_and_biases_nothing():
     assert math.exp(truth.log_q[rare]) > 0.02
     topic = np.full(400, -12.0)
     topic[rare] = 0.0
-    guides = (law.log_w, guide(law.log_w, topic))
+    guides = (guide(law.log_w, np.full(400, -np.inf)), guide(law.log_w, topic))
     often, spread = [], []
     for one in guides:
         found, seen = [], 0
@@ -262,7 +262,7 @@ def test_an_actual_token_that_the_prior_rules_out_is_not_taken_for_another():
 
 
 def test_final_sample_holds_those_read_to_the_end(law):
-    evidence = _drawn(law, 1, (60.0,)).evidence()
+    evidence = _drawn(law, 1, (200.0,)).evidence()
     sample = final_sample(evidence)
     n_done = int((evidence.inclusion > 0.0).sum())
     assert len(sample.log_b) == n_done < len(evidence.tokens)
