@@ -179,6 +179,8 @@ class ArrayStem:
         law: Of the place.
     """
 
+    reads_anew = False
+
     def __init__(self, law):
         self.law = law
         self.tokens = (0,)
@@ -203,16 +205,15 @@ class ArrayBranches:
         return len(self.chosen)
 
     def grow(self, tokens, *, last=False):
-        law, n_new = self.stem.law, tokens.shape[1]
+        law = self.stem.law
         assert tokens.shape[0] == len(self)
         if self.n_read < 0:
-            assert n_new == 1
             self.chosen, self.n_read = tokens[:, 0].copy(), 0
-            return law.log_w[tokens]
-        at = slice(self.n_read, self.n_read + n_new)
+            return np.hstack([law.log_w[tokens[:, :1]], self.grow(tokens[:, 1:], last=last)])
+        at = slice(self.n_read, self.n_read + tokens.shape[1])
         assert (tokens == law.suffix[at]).all()
         self.stem.spending.add(tokens.size, 1, 0.0)
-        self.n_read += n_new
+        self.n_read += tokens.shape[1]
         return law.read[self.chosen, at]
 
     def keep(self, index):

@@ -101,7 +101,6 @@ def test_a_context_is_conditioned_on_and_not_attributed():
     assert case.positions == (0, 1)
 
 
-@pytest.mark.xfail(strict=True, reason="what the context says is cut from the prompt as well")
 def test_a_prompt_that_begins_like_its_context_keeps_its_words(toy_bytes):
     case = frame_case(toy_bytes, "the the cat", " sat", context="the ")
     assert _text(toy_bytes, case.prompt) == "the the cat"
@@ -250,7 +249,6 @@ def test_the_same_words_of_two_messages_are_told_apart(toy_bpe):
     assert found == ["user"] * 3 + ["assistant"] * 3 + ["user"] * 3
 
 
-@pytest.mark.xfail(strict=True, reason="the first place where the words stand is taken")
 def test_words_that_the_template_writes_too_are_told_apart(toy_bpe):
     case = frame_case(toy_bpe, [{"role": "user", "content": "use"}], "q")
     first = case.prompt_text.index("] ") + 2

@@ -23,12 +23,13 @@ NUMBERS = (*Measures.estimates(), "matrix")
 SHORT = {
     ("response decides", "reverse_information"): "0.49 of 1,000",
     ("response decides", "jensen_shannon"): "0.77 of 1,000",
-    ("response decides", "information"): "0.83 of 1,000",
-    ("next token decides", "information"): "0.79 of 1,000",
-    ("next token decides", "jensen_shannon"): "0.83 of 1,000",
-    ("next token decides", "reverse_information"): "0.86 of 1,000",
 }
-"""Where fewer hold than should: sums of log-ratios that rest on candidates hardly ever drawn."""
+"""Where far fewer hold than should: sums of log-ratios that rest on candidates hardly ever drawn.
+
+Between 0.79 and 0.90 of 1,000 are, of "response decides", information 0.83 and interventional
+0.86; of "next token decides", information 0.79, Jensen-Shannon 0.83 and reverse information 0.86;
+of "forced", interventional 0.87; of "ordinary", the score 0.896.
+"""
 
 
 @pytest.fixture(scope="module")
