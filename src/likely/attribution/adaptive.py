@@ -17,7 +17,8 @@ Reason: TypeAlias = Literal["exact", "tolerance", "budget"]
 FIRST_SIZE = 4096.0
 """Size of the first round. With half as many, intervals cover less than they say (docs)."""
 
-_MOST_SHARE = 0.5  # of the variance from one draw: more, and the error itself is not known
+_MANY = 32.0  # effective draws from which one round is believed: with fewer, what it missed
+# may be what matters, and another one must find the same
 _FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # from a round's size to the next
 _CAUTION = 1.5  # by what the error that is forecast has to stay below what is asked for
 
@@ -76,6 +77,7 @@ def find_adaptively(
     if search.n_candidates <= FIRST_SIZE:
         return find_exactly(search, level=level)
     size, n_rounds, start = FIRST_SIZE, 0, spent()
+    was_known = False
     while True:
         before = spent()
         search.draw(size)
@@ -86,6 +88,10 @@ def find_adaptively(
         computed = measuring(evidence, level=level, method="adaptive")
         measures = computed.run()
         factor = _growth(computed, measures.score, tolerance)
+        is_known = factor == 0.0
+        if is_known and not was_known and _effective(measures.score) < _MANY:
+            factor = 1.0
+        was_known = is_known
         after = spent()
         next_cost = (after - before) * factor
         left = search.cost_left
@@ -100,10 +106,14 @@ def find_adaptively(
         size *= factor
 
 
+def _effective(score: Estimate) -> float:
+    return float(score.diagnostics["n_effective"])
+
+
 def _growth(computed: Measuring, score: Estimate, tolerance: float) -> float:
     """Return by what the next round is to be larger than the last; 0 if none is needed."""
     half = max(score.high - score.value, score.value - score.low)
-    if half <= tolerance and float(score.diagnostics["largest_share"]) <= _MOST_SHARE:
+    if half <= tolerance:
         return 0.0
     wanted = tolerance / (float(norm.isf((1.0 - score.level) / 2.0)) * _CAUTION)
     return next((k for k in _FACTORS if computed.forecast(k) <= wanted), _FACTORS[-1])

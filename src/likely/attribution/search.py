@@ -174,6 +174,8 @@ class Search:
         drawn = self.rng.random(len(rest)) < chance
         later = min(1.0, _LATER / math.sqrt(max(1, len(self.suffix))))
         self._run(rest[drawn], chance[drawn], size=later * size)
+        if not self.n_left:  # all were drawn, so none of them is there by chance
+            self._settle()
 
     def evidence(self) -> Evidence:
         """Return what is known now."""
@@ -338,17 +340,32 @@ class Search:
         size: float,
     ) -> tuple[Bool[np.ndarray, "b"], Float[np.ndarray, "b"]]:
         """Return who is kept, and everyone's chance of being kept up to now."""
-        n_read = read.shape[1]
-        log_y = self.log_prior[chosen] + read.sum(axis=1)
-        log_sure = self.log_prior[self.done] + self.read[:, :n_read].sum(axis=1)
-        log_weight = -np.log(chance)
-        log_z = float(logsumexp(np.concatenate([log_sure, log_y + log_weight])))
-        log_share = log_y - log_z
-        tempered = np.concatenate([TEMPER * (log_sure - log_z), TEMPER * log_share + log_weight])
-        self.log_allotted[chosen] = TEMPER * log_share - logsumexp(tempered)
+        every = np.concatenate([self.done, chosen])
+        log_weight = np.concatenate([np.zeros(len(self.done)), -np.log(chance)])
+        known = np.concatenate([self.read[:, : read.shape[1]], read])
+        log_share = self._log_share(self.log_prior[every], known, log_weight)
+        log_total = float(logsumexp(TEMPER * log_share + log_weight))
+        self.log_allotted[chosen] = TEMPER * log_share[len(self.done) :] - log_total
         after = np.minimum(chance, size * np.exp(self.log_allotted[chosen]))
         after[self.allowed[chosen] == self.actual] = 1.0
         return self.rng.random(len(chosen)) * chance < after, after
+
+    def _log_share(
+        self,
+        log_prior: Float[np.ndarray, "n"],
+        read: Float[np.ndarray, "n t"],
+        log_weight: Float[np.ndarray, "n"],
+    ) -> Float[np.ndarray, "n"]:
+        """Return the log of each candidate's share of the posterior after t tokens.
+
+        While the response is read, half of it is the share before the response: candidates that
+        the response rules out still make up the law that it is compared with.
+        """
+        shares = []
+        for n_read in {min(read.shape[1], self.n_prompt), read.shape[1]}:
+            log_y = log_prior + read[:, :n_read].sum(axis=1)
+            shares.append(log_y - float(logsumexp(log_y + log_weight)) - math.log(2.0))
+        return np.asarray(np.logaddexp(shares[0], shares[-1]))
 
     def _keep_part(
         self,
