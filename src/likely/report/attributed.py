@@ -99,7 +99,7 @@ def lay_out_response(found: Attribution) -> Laid:
 
 
 def windows(laid: Laid, size: int) -> tuple[tuple[Token, ...], ...]:
-    """Return the tokens in runs of at most ``size``, of which a browser lays out those in view."""
+    """Return the tokens in runs of at most ``size``, each with a line of its own on the page."""
     return tuple(laid.tokens[i : i + size] for i in range(0, len(laid.tokens), size))
 
 
@@ -213,9 +213,9 @@ def warnings_of(found: Attribution) -> tuple[str, ...]:
             for s in (place.measures.score for place in open_)
         )
         lines.append(
-            f"{len(open_)} of {len(found.places)} scores are not known to ±{found.tolerance:g} "
-            f"nats (half their intervals: up to {fixed(widest)}). They have a dashed outline; a "
-            "larger budget narrows them."
+            f"Not known to ±{found.tolerance:g} nats: {len(open_)} of {len(found.places)} scores "
+            f"(half an interval is up to {fixed(widest)}). They have a dashed outline; a larger "
+            "budget narrows them."
         )
     most = max(found.excluded_mass.tolist(), default=0.0)
     if most >= 0.001:

@@ -63,8 +63,8 @@ def _left_out(place: Place) -> Cell:
 
 
 def _heaviest(place: Place) -> Cell:
-    share = place.measures.score.diagnostics.get("largest_share")
-    return Cell(shown="–" if share is None else share(float(share)))
+    most = place.measures.score.diagnostics.get("largest_share")
+    return Cell(shown="–" if most is None else share(float(most)))
 
 
 def how_known(place: Place) -> str:

@@ -85,12 +85,15 @@
     popup.hidden = false;
     popup.scrollTop = 0;
     const rect = token.getClientRects()[0];
-    const height = popup.offsetHeight;
-    const below = rect.bottom + 6;
-    const fits = below + height <= innerHeight || rect.top - height - 6 < 0;
+    popup.style.maxHeight = "none";
+    const under = innerHeight - rect.bottom - 14;
+    const over = rect.top - 14;
+    const below = popup.offsetHeight <= under || under >= over;
+    const height = Math.min(popup.offsetHeight, Math.max(160, below ? under : over));
+    popup.style.maxHeight = height + "px";
     const width = document.documentElement.clientWidth;
     popup.style.left = Math.max(8, Math.min(rect.left, width - popup.offsetWidth - 8)) + scrollX + "px";
-    popup.style.top = (fits ? below : rect.top - height - 6) + scrollY + "px";
+    popup.style.top = (below ? rect.bottom + 6 : rect.top - height - 6) + scrollY + "px";
     response.forEach((said, t) => paint(said, "lean", data.columns[t][place]));
   };
   const hide = () => {
@@ -184,7 +187,7 @@
     const turn = () => {
       rows.forEach((row, i) => { row.hidden = Math.floor(i / SIZE) !== page; });
       if (!bar) return;
-      bar.children[1].textContent = "rows " + (page * SIZE + 1) + " to " + Math.min(rows.length, (page + 1) * SIZE) + " of " + rows.length;
+      bar.children[1].textContent = "rows " + (page * SIZE + 1) + " to " + Math.min(rows.length, (page + 1) * SIZE) + " of " + rows.length.toLocaleString("en");
       bar.children[0].disabled = page === 0;
       bar.children[2].disabled = (page + 1) * SIZE >= rows.length;
     };
@@ -213,15 +216,13 @@
         const keys = new Map(rows.map((row) => [row, number(row.cells[i])]));
         const words = rows.some((row) => Number.isNaN(keys.get(row)));
         rows.sort((a, b) => (down ? -1 : 1) * (words
-          ? row_text(a, i).localeCompare(row_text(b, i)) : keys.get(a) - keys.get(b) || 0));
+          ? a.cells[i].textContent.localeCompare(b.cells[i].textContent) : keys.get(a) - keys.get(b) || 0));
         body.append(...rows);
         page = 0;
         turn();
       });
     });
   });
-  function row_text(row, i) { return row.cells[i].textContent; }
-
   document.querySelectorAll(".scripted, #views-bar").forEach((element) => { element.hidden = false; });
   refresh();
 })();
