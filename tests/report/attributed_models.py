@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import likely
-from likely.attribution import attribute
+from likely.attribution import adaptive, attribute
 
 WORDS = ("say", " red", " blue", " and", "\n", " rouge", " bleu", ".")
 TRANSLATION = {" red": " rouge", " blue": " bleu"}
@@ -50,14 +51,16 @@ def hostile():
 
 def loose():
     """Return an attribution by draws that a small budget leaves wide."""
-    tokens = [f" {i}" for i in range(2000)]
-    prior = np.arange(1.0, 2001.0) ** -1.1
+    tokens = [f" {i}" for i in range(400)]
+    prior = np.arange(1.0, 401.0) ** -1.5
     prior /= prior.sum()
     rows = [
         dict(zip(tokens, np.roll(prior, 7 * shift).tolist(), strict=True)) for shift in range(10)
     ]
     model = likely.TableModel(tokens, lambda before: rows[len(before[-1]) + before[-1].count("1")])
-    found = attribute(model, " 100 3 40", " 5 6", tolerance=1e-6, budget=100.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adaptive, "FIRST_SIZE", 40.0)
+        found = attribute(model, " 10 3 11", " 50 6", tolerance=1e-6, budget=100.0)
     assert not found.converged
     return found
 

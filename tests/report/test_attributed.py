@@ -6,6 +6,7 @@ import pytest
 from attributed_models import exact, loose, many, surprised, translator
 
 from likely.attribution import attribute
+from likely.core.estimate import Estimate
 from likely.report.attributed import (
     ENTROPY_EDGES,
     SCORE_EDGES,
@@ -86,22 +87,28 @@ def test_what_is_seen_follows_the_law_of_the_model(found):
 
 
 def test_a_token_that_hurt_is_seen():
-    found = attribute(translator(), "say red", " and", method="exact")
-    # "and" follows with 0.1, 0.1 and 1/8.
-    assert found.scores[1] == pytest.approx(math.log(0.1 / (0.8 * 0.1 + 0.2 / 8)), abs=1e-12)
-    assert look(found).worst is None  # closer to 0 than 0.1
-    found = attribute(translator(), "say red", " bleu", method="exact", context=["say"])
+    found = attribute(translator(), "say and", " rouge", method="exact")
+    # "rouge" follows "and" with 1/8; red, blue and "and" stand there with 0.5, 0.3 and 0.2.
+    assert found.scores[1] == pytest.approx(math.log(0.125 / (0.5 * 0.8 + 0.2 / 8)), abs=1e-12)
+    seen = look(found)
+    assert seen.worst is not None
+    assert seen.worst.text == " and"
+    assert not seen.is_clear
+
+
+def test_tokens_near_0_that_the_rest_settles_are_counted():
+    found = surprised()  # "a" begins every text
+    seen = look(found)
+    assert (seen.n_near, seen.n_determined) == (1, 1)
 
 
 def test_a_high_score_at_low_entropy_needs_a_token_that_the_rest_did_not_expect():
-    """Not "cannot be", as is sometimes said: the bound is the token's surprisal, not the entropy."""
+    """It can be: a score is at most the token's surprisal, which no entropy bounds."""
     found = surprised()
     place = found.places[-1]
     entropy = -(0.99 * math.log(0.99) + 0.01 * math.log(0.01))
     assert place.measures.context_entropy.value == pytest.approx(entropy, abs=1e-12)
-    assert place.measures.score.value == pytest.approx(
-        -math.log(0.01 + 0.99 * 0.001), abs=1e-12
-    )
+    assert place.measures.score.value == pytest.approx(-math.log(0.01 + 0.99 * 0.001), abs=1e-12)
     assert place.measures.score.value <= place.measures.surprisal.value
     cases = {(q.is_high_score, q.is_high_entropy): q.places for q in quarters(found)}
     assert cases[True, False] == (place,)
@@ -140,10 +147,12 @@ def test_warnings_say_what_else_a_reader_should_know(found):
 def test_every_estimate_of_a_place_has_a_column(found):
     """A number that the study adds shows as a test that fails, not as a hole in the table."""
     place = found.places[1]
-    written = [column.write(place).shown for column in COLUMNS]
-    for name in place.measures.estimates():
-        value = f"{getattr(place.measures, name).value:.3f}".replace("-", "−")
-        assert any(value in (text.lstrip("+"), "−0.000") for text in written), name
+    names = place.measures.estimates()
+    values = {name: Estimate.exact(3.0 + i, unit="nats", method="") for i, name in enumerate(names)}
+    known = replace(place, measures=replace(place.measures, **values))
+    written = {column.write(known).shown.lstrip("+") for column in COLUMNS}
+    assert {f"{value.value:.3f}" for value in values.values()} <= written
+    assert len(names) >= 12
 
 
 def test_exact_numbers_have_no_interval_and_others_do(found, unsure):

@@ -10,6 +10,7 @@ from likely.report.sections.reading import ReadingSection
 
 pytestmark = pytest.mark.browser
 
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     """Write one page of each kind of model; return their addresses."""

@@ -159,7 +159,15 @@ def test_a_section_is_added_by_one_line_in_the_registry(monkeypatch):
     monkeypatch.setitem(report.SECTIONS._targets, "extra", f"{__name__}:EXTRA")
     made = report.build(coin())
     names = [section.name for section in made.sections]
-    assert names == ["card", "extra", "self-check", "reading", "logic", "calibration", "attribution"]
+    assert names == [
+        "card",
+        "extra",
+        "self-check",
+        "reading",
+        "logic",
+        "calibration",
+        "attribution",
+    ]
 
 
 EXTRA = Extra()
