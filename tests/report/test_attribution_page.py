@@ -185,12 +185,12 @@ def test_an_empty_response_has_a_page():
 
 
 def test_a_long_prompt_comes_in_windows_and_its_page_stays_light(found):
-    html = attribution_page(many(found, 1000))
+    html = attribution_page(many(found, 600))
     windows = Page(html).with_class("from")
     assert [text for _, text in windows] == [
-        "tokens 1 to 250", "tokens 251 to 500", "tokens 501 to 750", "tokens 751 to 1,000",
+        "tokens 1 to 250", "tokens 251 to 500", "tokens 501 to 600",
     ]  # fmt: skip
-    assert len(html) < 2500 * 1000
+    assert len(html) < 2500 * 600
 
 
 def test_a_long_response_is_shared_out_in_blocks(found):

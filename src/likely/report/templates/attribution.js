@@ -104,6 +104,16 @@
     shown = null;
     response.forEach((said) => paint(said, "lean", "0"));
   };
+  const keep = (token) => {
+    if (pinned && shown === token) { hide(); return; }
+    set(token);
+    pinned = true;
+    uncover(token);
+  };
+  const uncover = (token) => {
+    const hidden = token.getBoundingClientRect().bottom + 12 - popup.getBoundingClientRect().top;
+    if (getComputedStyle(popup).position === "fixed" && hidden > 0) scrollBy(0, hidden);
+  };
   const later = () => { clearTimeout(timer); timer = setTimeout(() => { if (!pinned) hide(); }, 150); };
 
   /* One stop of the tab key for each text; arrow keys inside it. */
@@ -141,7 +151,7 @@
       }
     });
   });
-  roam(prompt, (token) => { set(token); pinned = true; });
+  roam(prompt, keep);
   roam(response, (token, t) => choose(t));
   prompt.forEach((token) => {
     token.setAttribute("aria-controls", "popup");
@@ -151,12 +161,15 @@
       set(token);
     });
     token.addEventListener("pointerleave", later);
-    token.addEventListener("focus", () => { clearTimeout(timer); if (!pinned || shown !== token) set(token); });
-    token.addEventListener("blur", later);
-    token.addEventListener("click", () => {
-      const same = pinned && shown === token;
-      if (same) { hide(); } else { set(token); pinned = true; }
+    token.addEventListener("focus", () => {
+      clearTimeout(timer);
+      if (!pinned || shown !== token) set(token);
+      uncover(token);
     });
+    token.addEventListener("blur", later);
+    /* Not on click: by then the card may lie under the finger, and the token gets none. */
+    token.addEventListener("pointerup", () => keep(token));
+    token.addEventListener("click", (event) => { if (!event.detail) keep(token); });
   });
   response.forEach((token, t) => token.addEventListener("click", () => choose(t)));
   popup.addEventListener("pointerenter", () => clearTimeout(timer));
