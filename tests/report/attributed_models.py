@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import likely
-from likely.attribution import adaptive, attribute
+from likely.attribution import adaptive
+from likely.attribution.attribute import attribute
 
 WORDS = ("say", " red", " blue", " and", "\n", " rouge", " bleu", ".")
 TRANSLATION = {" red": " rouge", " blue": " bleu"}

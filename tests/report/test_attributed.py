@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from attributed_models import exact, loose, many, surprised, translator
 
-from likely.attribution import attribute
+from likely.attribution.attribute import attribute
 from likely.core.estimate import Estimate
 from likely.report.attributed import (
     ENTROPY_EDGES,

@@ -54,7 +54,11 @@ def _estimate(name: str, *, is_signed: bool = False) -> Callable[[Place], Cell]:
 
 
 def _bounds(name: str) -> Callable[[Place], Cell]:
-    return lambda place: Cell(shown=ends(*getattr(place, name), places=3))
+    def write(place: Place) -> Cell:
+        low, high = getattr(place, name)
+        return Cell(shown=ends(low, high, 3))
+
+    return write
 
 
 def _left_out(place: Place) -> Cell:
