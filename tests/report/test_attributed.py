@@ -6,10 +6,10 @@ import pytest
 from attributed_models import exact, loose, many, surprised, translator
 
 from likely.attribution.attribute import attribute
+from likely.attribution.cells import EDGES_NATS
 from likely.core.estimate import Estimate
 from likely.report.attributed import (
     ENTROPY_EDGES,
-    SCORE_EDGES,
     entropy_shade,
     lay_out_prompt,
     lay_out_response,
@@ -36,7 +36,7 @@ def unsure():
 def test_shades_of_scores_mirror_at_0():
     for x in (0.05, 0.1, 0.29, 0.3, 1.7, 40.0):
         assert score_shade(x).replace("up", "") == score_shade(-x).replace("down", "")
-    assert [score_shade(edge) for edge in SCORE_EDGES] == ["up1", "up2", "up3", "up4"]
+    assert [score_shade(edge) for edge in EDGES_NATS] == ["up1", "up2", "up3", "up4"]
     assert score_shade(np.nextafter(0.1, 0.0)) == ""
     assert [entropy_shade(edge) for edge in ENTROPY_EDGES] == [f"s{i}" for i in range(1, 7)]
 
@@ -133,6 +133,8 @@ def test_warnings_count_what_is_not_known(found, unsure):
 def test_warnings_say_what_else_a_reader_should_know(found):
     excluded = replace(found, excluded_mass=np.array([0.0, 0.25]))
     assert "up to 25.0 %" in warnings_of(excluded)[0]
+    noisy = replace(found, noise=0.05)
+    assert "by up to 0.050 nats" in warnings_of(noisy)[0]
     empty = attribute(translator(), "say red", "", method="exact")
     assert warnings_of(empty) == ("The response is empty, so that every score is 0.",)
     flags = frozenset({"boundary_merge", "generated", "unheard_of"})

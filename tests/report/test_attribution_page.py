@@ -78,13 +78,13 @@ def test_tokens_carry_their_shade_and_say_their_score(found, page):
     assert [attributes["id"] for attributes in tokens] == ["t0", "t1"]
     for attributes, score in zip(tokens, found.scores.tolist(), strict=True):
         assert score_shade(score) in attributes["class"]
-    assert tokens[1]["title"] == "2 · ␣red · score +0.63 nats, exact"
+    assert tokens[1]["title"] == "1 · ␣red · score +0.63 nats, exact"
 
 
 def test_tokens_that_are_not_attributed_are_grey_and_say_so():
     page = Page(attribution_page(exact(positions=[1])))
     grey = [attributes for attributes, _ in page.with_class("off") if "title" in attributes]
-    assert [attributes["title"] for attributes in grey] == ["1 · not attributed"]
+    assert [attributes["title"] for attributes in grey] == ["0 · not attributed"]
     assert "1 of 2 attributed" in body_text(page)
 
 
@@ -188,7 +188,7 @@ def test_a_long_prompt_comes_in_windows_and_its_page_stays_light(found):
     html = attribution_page(many(found, 600))
     windows = Page(html).with_class("from")
     assert [text for _, text in windows] == [
-        "tokens 1 to 250", "tokens 251 to 500", "tokens 501 to 600",
+        "positions 0 to 249", "positions 250 to 499", "positions 500 to 599",
     ]  # fmt: skip
     assert len(html) < 2500 * 600
 

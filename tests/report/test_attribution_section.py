@@ -19,6 +19,13 @@ RED = Worked(why="Why red?", prompt="say red", response=" rouge", generate=None,
 OWN = Worked(why="Why its own?", prompt="say red", response=None, generate=1, focus="say red")
 
 
+def flat():
+    """Return a model of three tokens that are alike likely everywhere."""
+    return likely.TableModel(
+        ["say", " red", " rouge"], lambda _: dict.fromkeys(["say", " red", " rouge"], 1 / 3)
+    )
+
+
 def built(*worked, model=None, **options):
     section = AttributionSection(worked=worked) if worked else AttributionSection()
     made = report.build(model or translator(), sections=[section], **options)
@@ -67,10 +74,7 @@ def test_data_stand_beside_the_figure_and_cost_is_counted(both):
 
 
 def test_sentences_change_with_the_model():
-    flat = likely.TableModel(
-        ["say", " red", " rouge"], lambda _: dict.fromkeys(["say", " red", " rouge"], 1 / 3)
-    )
-    text = main_text(built(RED, model=flat)[0])
+    text = main_text(built(RED, model=flat())[0])
     assert "No score is clearly above 0" in text
     assert "1 of 1 score is within ±0.1" in text
     assert "␣red scores highest" not in text
@@ -81,7 +85,8 @@ def test_sentences_change_with_the_model():
     [
         (coin(), "no token of the table matches"),
         (TopOnly(bigram_model(load_passage("smoke").text), k=3), "no token of the table matches"),
-        (TopOnly(translator(), k=3), "has no next token"),
+        (TopOnly(flat(), k=2), "tells no log-probability"),
+        (TopOnly(flat(), k=2, has_pairs=False), "has no continuation"),
         (hostile_model(), "no token of the table matches"),
     ],
 )

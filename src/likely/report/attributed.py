@@ -4,23 +4,22 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from likely.attribution.cells import EDGES_NATS, shade
 from likely.attribution.result import Attribution, Place
-from likely.report.display import fixed, share
+from likely.report.display import fixed, magnitude, share
 from likely.report.heatmap import cut
-
-SCORE_EDGES = (0.1, 0.3, 1.0, 3.0)
-"""Where shades of a score end on both sides of 0: factors of 1.1, 1.3, 2.7 and 20."""
 
 ENTROPY_EDGES = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
 """Where shades of an entropy or a surprisal end: as of 1.6, 2.7, 7.4, 55, 403 and 2,981 tokens."""
 
-NEAR = SCORE_EDGES[0]
+NEAR = EDGES_NATS[0]
 """A score closer to 0 than this is called near 0."""
 
-HIGH_SCORE, HIGH_ENTROPY = SCORE_EDGES[1], ENTROPY_EDGES[1]
+HIGH_SCORE, HIGH_ENTROPY = EDGES_NATS[1], ENTROPY_EDGES[1]
 """From where on the four cases of a page call a score or an entropy high."""
 
 _DETERMINED = 0.9
+_MOST_EXCLUDED = 0.001  # of a prior: less is not worth a warning
 
 
 def score_shade(score: float) -> str:
@@ -29,8 +28,8 @@ def score_shade(score: float) -> str:
     >>> [score_shade(x) for x in (-3.0, -0.2, -0.05, 0.0, 0.1, 2.9, 11.6)]
     ['down4', 'down1', '', '', 'up1', 'up3', 'up4']
     """
-    step = bisect_right(SCORE_EDGES, abs(score))
-    return f"{'up' if score > 0.0 else 'down'}{step}" if step else ""
+    step = shade(score)
+    return f"{'up' if step > 0 else 'down'}{abs(step)}" if step else ""
 
 
 def entropy_shade(nats: float) -> str:
@@ -189,6 +188,13 @@ def quarters(found: Attribution) -> tuple[Quarter, ...]:
     return tuple(made)
 
 
+RULES = {
+    "all": "every token that has a meaning",
+    "round_trip": "tokens with which the prompt’s text is split into the same tokens again",
+    "word_start": "tokens that begin a word where the actual one does, and that do not elsewhere",
+}
+"""What each rule for candidates lets stand at a place."""
+
 _REMARKS = ("generated", "template_trims")
 _FLAGS = {
     "generated": "The response is the model’s own likeliest continuation, token by token.",
@@ -217,11 +223,16 @@ def warnings_of(found: Attribution) -> tuple[str, ...]:
             f"(half an interval is up to {fixed(widest)}). They have a dashed outline; a larger "
             "budget narrows them."
         )
-    most = max(found.excluded_mass.tolist(), default=0.0)
-    if most >= 0.001:
+    if found.noise > found.tolerance:
         lines.append(
-            f"Ids that were no candidates had up to {share(most)} of the probability of a "
-            "place; scores are over the others."
+            f"With how texts are batched the response’s log-probability changes by up to "
+            f"{magnitude(found.noise)} nats, more than the tolerance: no score is known better."
+        )
+    most = max(found.excluded_mass.tolist(), default=0.0)
+    if most >= _MOST_EXCLUDED:
+        lines.append(
+            f"Ids that were no candidates, or are not told of, had up to {share(most)} of the "
+            "prior probability of a place; scores are over the others."
         )
     if not found.case.response:
         lines.append("The response is empty, so that every score is 0.")

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from markupsafe import Markup
 
+from likely.attribution.cells import EDGES_NATS
 from likely.attribution.result import Attribution
 from likely.errors import InputError
 from likely.report.attributed import (
@@ -15,7 +16,7 @@ from likely.report.attributed import (
     HIGH_ENTROPY,
     HIGH_SCORE,
     NEAR,
-    SCORE_EDGES,
+    RULES,
     entropy_shade,
     lay_out_prompt,
     lay_out_response,
@@ -35,7 +36,7 @@ _BLOCK = 40  # columns of the table of shares
 _CODES = {"": "0"} | {
     f"{side}{i + 1}": codes[i]
     for side, codes in (("up", "1234"), ("down", "abcd"))
-    for i in range(len(SCORE_EDGES))
+    for i in range(len(EDGES_NATS))
 }  # fmt: skip
 
 _SAYS = {
@@ -84,13 +85,14 @@ def attribution_page(found: Attribution, *, k: int = 5) -> str:
             high_score=HIGH_SCORE,
             high_entropy=HIGH_ENTROPY,
             n_against=sum(place.measures.score.value <= -HIGH_SCORE for place in places),
-            n_exact=sum(place.reason == "exact" for place in places),
+            n_exact=sum(place.method == "exact" for place in places),
             n_converged=sum(place.converged for place in places),
             n_single=sum(token.place is not None for token in prompt.tokens),
             n_grey=sum(token.place is None for token in prompt.tokens),
             warnings=warnings_of(found),
             remarks=remarks_of(found),
-            edges=SCORE_EDGES,
+            rules=RULES,
+            edges=EDGES_NATS,
             entropy_edges=ENTROPY_EDGES,
             matrix_shades=columns,
             blocks=[range(i, min(i + _BLOCK, n_response)) for i in range(0, n_response, _BLOCK)],

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from likely.attribution.attribute import attribute_case
 from likely.attribution.case import Case, frame_case
+from likely.attribution.cells import EDGES_NATS
 from likely.attribution.result import Attribution
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel
 from likely.errors import CapabilityError, InputError
 from likely.report.attributed import (
     NEAR,
-    SCORE_EDGES,
     Laid,
     Seen,
     lay_out_prompt,
@@ -116,7 +116,7 @@ class AttributionSection:
             "attribution_section.html",
             problem=None,
             examples=examples,
-            edges=SCORE_EDGES,
+            edges=EDGES_NATS,
             near=NEAR,
             is_part=job.preset == "smoke",
         )
