@@ -101,12 +101,14 @@ def test_scores_that_are_not_known_are_marked_and_warned_of():
     found = loose()
     page = Page(attribution_page(found))
     assert "Not known to ±1e-06 nats: 3 of 3 scores" in body_text(page)
+    assert "Listed are tokens that were evaluated to the end" in body_text(page)
     marked = [attributes for attributes, _ in page.with_class("open") if "data-place" in attributes]
     assert len(marked) == 3
     assert all("not converged" in attributes["title"] for attributes in marked)
     exact_page = Page(attribution_page(exact()))
     assert not exact_page.with_class("open")
     assert "none: every number is exact" in body_text(exact_page)
+    assert "Listed are tokens" not in body_text(exact_page)
 
 
 def test_views_of_the_script_are_the_shades_of_the_numbers(found, html):
