@@ -6,7 +6,7 @@ import pytest
 from command_line import run, run_json, write_table
 from small_suite import put_in_place
 
-from likely.report.sections import calibration, logic
+from likely.report.sections import attribution, calibration, logic
 
 
 @pytest.fixture(autouse=True)
@@ -15,6 +15,9 @@ def small_suite(monkeypatch):
     put_in_place(monkeypatch)
     monkeypatch.setattr(logic, "_FAMILIES", {"smoke": ("partition",)})
     monkeypatch.setattr(calibration, "_FAMILIES", {"smoke": ("distributions",)})
+    short = attribution.Worked(why="", prompt="ab", response="c", generate=None, focus="b")
+    section = attribution.AttributionSection(worked=(short,))
+    monkeypatch.setattr(attribution, "ATTRIBUTION", section)
 
 
 @pytest.fixture

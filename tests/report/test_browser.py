@@ -1,8 +1,5 @@
-import shutil
-
 import pytest
 from measured_policies import measured
-from playwright.sync_api import sync_playwright
 from report_models import HOSTILE, TopOnly, bigram_model, hostile_model
 from small_suite import model, put_in_place
 
@@ -12,28 +9,6 @@ from likely.report.sections.calibration import CalibrationSection
 from likely.report.sections.reading import ReadingSection
 
 pytestmark = pytest.mark.browser
-
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next((path for path in map(shutil.which, names) if path), None)
-    if found is None:
-        pytest.fail(f"none of {names} is on the PATH; on Debian: apt-get install chromium")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

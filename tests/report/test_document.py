@@ -106,7 +106,7 @@ def test_policy_forbids_the_network_and_scripts(smoke):
 def test_every_section_has_its_data_beside_it(smoke):
     page = Page(smoke.html)
     data = page.data()
-    assert list(data) == ["card", "self-check", "reading", "logic", "calibration"]
+    assert list(data) == ["card", "self-check", "reading", "logic", "calibration", "attribution"]
     assert data == encode(smoke.to_dict())["sections"]
     n_charts = len(page.with_class("chart")) + len(page.with_class("heat"))
     assert n_charts == 2
@@ -126,6 +126,7 @@ def test_contents_link_to_every_section(smoke):
             "#reading",
             "#logic",
             "#calibration",
+            "#attribution",
         ]
     )
 
@@ -158,7 +159,15 @@ def test_a_section_is_added_by_one_line_in_the_registry(monkeypatch):
     monkeypatch.setitem(report.SECTIONS._targets, "extra", f"{__name__}:EXTRA")
     made = report.build(coin())
     names = [section.name for section in made.sections]
-    assert names == ["card", "extra", "self-check", "reading", "logic", "calibration"]
+    assert names == [
+        "card",
+        "extra",
+        "self-check",
+        "reading",
+        "logic",
+        "calibration",
+        "attribution",
+    ]
 
 
 EXTRA = Extra()

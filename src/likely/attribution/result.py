@@ -203,7 +203,9 @@ class Attribution:
     def matrix(self) -> Float[np.ndarray, "n R"]:
         """Share of each response token in the score of each place; rows sum to the scores."""
         n_response = len(self.case.response)
-        return np.array([place.measures.matrix for place in self.places]).reshape(-1, n_response)
+        return np.array([place.measures.matrix for place in self.places]).reshape(
+            len(self.places), n_response
+        )
 
     @property
     def converged(self) -> bool:

@@ -68,6 +68,16 @@ def fixed(value: float | None, places: int = 2) -> str:
     return text.lstrip("-") if is_zero else text.replace("-", "−")
 
 
+def signed(value: float, places: int = 2) -> str:
+    """Return a number with its sign; what rounds to 0 has none.
+
+    >>> signed(0.31), signed(-0.004), signed(-2.0)
+    ('+0.31', '0.00', '−2.00')
+    """
+    text = fixed(value, places)
+    return f"+{text}" if value > 0.0 and text.strip("0.,") else text
+
+
 def count(value: int) -> str:
     """Return a whole number with its thousands set apart.
 
@@ -109,6 +119,15 @@ def probability(log_prob: float) -> str:
     if percent >= 0.01:
         return f"{percent:.2f} %"
     return scientific(log_prob)
+
+
+def share(value: float) -> str:
+    """Return a probability as a percentage, or as a power of ten where that would read 0.
+
+    >>> share(0.25), share(0.0)
+    ('25.0 %', '0')
+    """
+    return probability(math.log(value)) if value > 0.0 else "0"
 
 
 def magnitude(value: float, digits: int = 2) -> str:

@@ -1,9 +1,11 @@
 """A text as pieces to be coloured by surprisal. Unit: bits, from nats."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from likely.core.results import TextScore
+from likely.core.text.spans import Span
 from likely.report.display import surprisal_bits, to_bits
 
 EDGES_BITS = (1, 2, 4, 6, 8, 12)
@@ -45,19 +47,40 @@ def shade(bits: float) -> int:
     return bisect_right(EDGES_BITS, bits)
 
 
+def cut(text: str, spans: Sequence[Span]) -> tuple[tuple[tuple[str, str], ...], str]:
+    """Return for each token the spaces it begins with and what else it shows, and the tail.
+
+    All parts together, and the tail after them (mostly empty), are the text.
+
+    Args:
+        text: The text.
+        spans: Character span of each token, in order; tokens of one character share it, and the
+            first of them shows it.
+
+    >>> cut("a é!", [(0, 1), (1, 3), (2, 3)])
+    ((('', 'a'), (' ', 'é'), ('', '')), '!')
+    """
+    parts = []
+    done = 0
+    for _, stop in spans:
+        shown = text[done:stop]
+        body = shown.lstrip(" ") or shown
+        parts.append((shown[: len(shown) - len(body)], body))
+        done = max(done, stop)
+    return tuple(parts), text[done:]
+
+
 def cut_pieces(text: TextScore) -> tuple[tuple[Piece, ...], str]:
     """Return one piece for each token, and the characters after the last one (mostly none)."""
+    parts, tail = cut(text.text, text.spans)
     pieces = []
-    done = 0
-    for i, (_, stop) in enumerate(text.spans):
-        shown = text.text[done:stop]
-        body = shown.lstrip(" ") or shown
+    for i, (lead, body) in enumerate(parts):
         surprisal = surprisal_bits(text.token_log_probs[i])
         entropy = None if text.entropies is None else text.entropies[i]
         pieces.append(
             Piece(
                 index=i,
-                lead=shown[: len(shown) - len(body)],
+                lead=lead,
                 shown=body,
                 token_text=text.pieces[i],
                 surprisal_bits=surprisal,
@@ -66,5 +89,4 @@ def cut_pieces(text: TextScore) -> tuple[tuple[Piece, ...], str]:
                 shade=None if surprisal is None else shade(surprisal),
             )
         )
-        done = max(done, stop)
-    return tuple(pieces), text.text[done:]
+    return tuple(pieces), tail

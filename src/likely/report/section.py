@@ -83,6 +83,7 @@ SECTIONS: Registry[SectionMaker] = Registry(
         "reading": "likely.report.sections.reading:READING",
         "logic": "likely.report.sections.logic:LOGIC",
         "calibration": "likely.report.sections.calibration:CALIBRATION",
+        "attribution": "likely.report.sections.attribution:ATTRIBUTION",
     },
     group="likely.sections",
 )
