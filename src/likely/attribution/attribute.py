@@ -107,7 +107,6 @@ def attribute(
     >>> attribute(chain, "aa", "a", method="exact").scores.round(4).tolist()
     [0.0, 0.2412]
     """
-    _check_options(method, tolerance, level, kappa, seed)
     case = frame_case(
         model, prompt, response, generate=generate, positions=positions, roles=roles,
         segments=segments, context=context, boundary=boundary, stop_at_end=stop_at_end,
@@ -136,7 +135,7 @@ def attribute_case(
     meter: Meter | None = None,
 ) -> Attribution:
     """Return the attribution of a case; see `attribute`."""
-    _check_options(method, tolerance, level, kappa, seed)
+    _check_options(method, tolerance, level, kappa, seed, budget=budget, kept=kept)
     if not case.positions:
         raise InputError(
             f"no token of the prompt is to be attributed: its tokens are {set(case.roles)!r}; "
@@ -214,13 +213,26 @@ def default_budget(n_vocab: int, case: Case) -> float:
     return reference_cost(n_vocab, case) / BUDGET_SHARE
 
 
-def _check_options(method: str, tolerance: float, level: float, kappa: float, seed: int) -> None:
+def _check_options(
+    method: str,
+    tolerance: float,
+    level: float,
+    kappa: float,
+    seed: int,
+    *,
+    budget: float | None = None,
+    kept: int | None = None,
+) -> None:
     if method not in _METHODS:
         raise UnknownNameError.among("method", method, _METHODS)
     if not tolerance > 0.0:
         raise InputError(f"the tolerance is a positive number of nats, got {tolerance!r}")
     if not 0.0 < level < 1.0:
         raise InputError(f"the level of an interval lies in (0, 1), got {level!r}")
+    if budget is not None and not budget > 0.0:
+        raise InputError(f"the budget is a positive number of token evaluations, got {budget!r}")
+    if kept is not None and kept < 1:
+        raise InputError(f"kept is a number of candidates, at least 1, or None, got {kept!r}")
     if not kappa >= 1.0:
         raise InputError(f"kappa is a factor of at least 1, got {kappa!r}")
     if seed < 0:

@@ -1,6 +1,7 @@
 """What is attributed: a prompt, its response, and which tokens of the prompt are asked about."""
 
 import warnings
+from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
@@ -205,10 +206,16 @@ def _laid_out(model: LanguageModel, ids: Ids) -> tuple[str, tuple[Span, ...]]:
 def _char_spans(text: str, raw: bytes, byte_spans: Sequence[Span]) -> tuple[Span, ...]:
     if text.encode() == raw:
         return char_spans(text, byte_spans)
-    # Bytes that are no UTF-8 became replacement characters: count each piece's own start.
-    ends = [len(raw[:stop].decode("utf-8", errors="replace")) for _, stop in byte_spans]
-    starts = [len(raw[:start].decode("utf-8", errors="ignore")) for start, _ in byte_spans]
-    return tuple(zip(starts, ends, strict=True))
+    # Bytes that are no UTF-8 became replacement characters. A character that a token begins and
+    # the next one ends belongs to both.
+    decoder = getincrementaldecoder("utf-8")(errors="replace")
+    spans, n_whole = [], 0
+    for start, stop in byte_spans:
+        first = n_whole
+        n_whole += len(decoder.decode(raw[start:stop]))
+        is_open = bool(decoder.getstate()[0])
+        spans.append((first, min(len(text), n_whole + is_open)))
+    return tuple(spans)
 
 
 def _owners(text: str, shown: Context, messages: Messages) -> list[str]:

@@ -213,7 +213,12 @@ class Measuring:
     def run(self) -> Measures:
         """Return every number."""
         final, evidence = self.final, self.evidence
-        if final.log_d == -np.inf or final.log_n == -np.inf or final.log_b[0] == -np.inf:
+        if final.log_x[0] == -np.inf:
+            raise InputError(
+                f"the prompt is impossible at position {evidence.places[0]}: the model gives what "
+                "stands there, or what comes after it, no probability"
+            )
+        if final.log_b[0] == -np.inf:
             raise InputError(
                 "the response is impossible after this prompt, so no token made it likely: "
                 f"its log-probability is {float(final.log_b[0])!r}"
@@ -344,7 +349,7 @@ class Measuring:
 
     def _reverse_information(self) -> Estimate:
         final = self.final
-        if np.any((final.q > 0.0) & (final.q_response == 0.0)):
+        if np.any((final.log_q > -np.inf) & (final.log_q_response == -np.inf)):
             infinite = float("inf")
             return Estimate.exact(infinite, unit="nats", method=self.method)
         loss = _gap(final.log_q, final.log_q_response)

@@ -237,7 +237,13 @@ class Attribution:
         return self.at(position).substitutes(k, given_response=given_response)
 
     def select(self, positions: Sequence[int]) -> "Attribution":
-        """Return the attribution with the places of these positions alone."""
+        """Return the attribution with the places of these positions alone.
+
+        Raises:
+            InputError: One of them was not attributed.
+        """
+        for position in positions:
+            self.at(position)
         chosen = [i for i, place in enumerate(self.places) if set(place.positions) & set(positions)]
         return replace(
             self,

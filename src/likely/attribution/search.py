@@ -21,6 +21,7 @@ from jaxtyping import Bool, Float, Int
 from likely.attribution.evidence import Evidence, Omitted
 from likely.core.branches import Branches, Stem, UntoldError
 from likely.core.logspace import logsumexp
+from likely.errors import InputError
 
 TEMPER = 0.8
 """Power of the posterior that the chances follow: below 1, so that what only looks unlikely so far
@@ -63,6 +64,11 @@ def guide(
     if log_total == -np.inf:  # nothing comes later, or nothing that could stand here
         return np.asarray(by_prior)
     return np.asarray(np.logaddexp(by_prior, by_topic - log_total) - np.log(2.0))
+
+
+def later_share(n_after: int) -> float:
+    """Return the size of the later stages to that of the first, for a suffix of this length."""
+    return min(1.0, _LATER / math.sqrt(max(1, n_after)))
 
 
 @dataclass(kw_only=True)
@@ -125,6 +131,11 @@ class Search:
 
     def __post_init__(self, told: Bool[np.ndarray, "V"] | None) -> None:
         self.log_prior = self.log_prior.copy()
+        if self.log_prior[self.allowed == self.actual].max(initial=-np.inf) == -np.inf:
+            raise InputError(
+                f"the prompt is impossible at position {self.place}: the model gives token "
+                f"{self.actual}, which stands there, no probability"
+            )
         self.is_told = np.ones(len(self.allowed), dtype=bool) if told is None else told.copy()
         self.untold_mass = float(np.exp(self.log_prior[~self.is_told]).sum())
         self.log_allotted = self.log_guide - logsumexp(self.log_guide)
@@ -144,6 +155,13 @@ class Search:
     def n_left(self) -> int:
         """How many of them were not evaluated to the end."""
         return self.n_candidates - len(self.done)
+
+    @property
+    def most_cost(self) -> float:
+        """How many token evaluations a round takes at most for each candidate of its size."""
+        n_after = len(self.suffix)
+        each = n_after + (self.length + 1 if self.stem.reads_anew else 0)
+        return 1.0 + later_share(n_after) * each
 
     @property
     def cost_left(self) -> int:
@@ -172,8 +190,7 @@ class Search:
         chance = np.minimum(1.0, size * np.exp(self.log_allotted[rest]))
         chance[self.allowed[rest] == self.actual] = 1.0
         drawn = self.rng.random(len(rest)) < chance
-        later = min(1.0, _LATER / math.sqrt(max(1, len(self.suffix))))
-        self._run(rest[drawn], chance[drawn], size=later * size)
+        self._run(rest[drawn], chance[drawn], size=later_share(len(self.suffix)) * size)
         if not self.n_left:  # all were drawn, so none of them is there by chance
             self._settle()
 

@@ -75,7 +75,8 @@ class Thinned:
         parts = parts + self.stage_variance * influence**2
         total = float(parts.sum())
         most = float(parts.max(initial=0.0))
-        effective = total**2 / float((parts**2).sum()) if total > 0.0 else float(self.n_drawn)
+        shares = parts / total if total > 0.0 else parts
+        effective = 1.0 / float((shares**2).sum()) if total > 0.0 else float(self.n_drawn)
         return Spread(
             error=float(np.sqrt(total + most + self.resolution**2)),
             n_effective=effective,

@@ -199,6 +199,7 @@ class EngineBranches:
         self.stem = stem
         self.prefix = prefix
         self.grown = np.empty((n, 0), dtype=np.int64)
+        self._is_done = False
 
     def __len__(self) -> int:
         return len(self.grown)
@@ -207,7 +208,7 @@ class EngineBranches:
         self, tokens: Int[np.ndarray, "B k"], *, last: bool = False
     ) -> Float[np.ndarray, "B k"]:
         """Append tokens as `Branches.grow` says, reading each sequence from its start."""
-        check_growth(self, tokens)
+        check_growth(self, tokens, is_done=self._is_done)
         if not tokens.size:
             return np.empty(tokens.shape)
         requests = [
@@ -230,11 +231,12 @@ class EngineBranches:
                 log_bounds=values, is_bound=is_bound,
             )  # fmt: skip
         self.grown = np.concatenate([self.grown, tokens], axis=1)
+        self._is_done = last
         return values
 
     def append(self, tokens: Int[np.ndarray, "B k"]) -> None:
         """Append tokens as `Branches.append` says."""
-        check_growth(self, tokens)
+        check_growth(self, tokens, is_done=self._is_done)
         self.grown = np.concatenate([self.grown, tokens], axis=1)
 
     def iter_rows(self) -> Iterator[Float[np.ndarray, "r V"]]:
@@ -264,11 +266,20 @@ def check_length(tokens: Sequence[int], length: int) -> None:
         raise InputError(f"the stem has prefixes of 1 to {len(tokens)} tokens, got {length!r}")
 
 
-def check_growth(branches: Branches, tokens: Int[np.ndarray, "B k"]) -> None:
-    """Raise unless there is a row of tokens for each branch.
+def check_growth(
+    branches: Branches, tokens: Int[np.ndarray, "B k"], *, is_done: bool = False
+) -> None:
+    """Raise unless branches may grow by these tokens: a row for each of them.
+
+    Args:
+        branches: That are to grow.
+        tokens: To be appended.
+        is_done: Whether they were grown for the last time.
 
     Raises:
-        InputError: There is not.
+        InputError: They may not.
     """
+    if is_done:
+        raise InputError("these branches were grown with last=True and grow no more")
     if tokens.ndim != 2 or len(tokens) != len(branches):
         raise InputError(f"{len(branches)} branches grow by as many rows, got {tokens.shape}")

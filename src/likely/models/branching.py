@@ -12,6 +12,7 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 from likely.core.branches import Spending, check_growth, check_length
 from likely.core.logspace import check_log_probs
+from likely.errors import InputError
 from likely.models.passes import PassRunner, log_softmax
 
 _PASS_TOKENS = 1024  # new tokens of a pass: beyond this a forward gets no faster
@@ -63,6 +64,7 @@ class Machinery:
         n_vocab: V.
         inference: Puts the model into inference while work is done.
         memory: Bytes that the kept keys and values of branches may take.
+        max_tokens: Longest text that the model reads, or None.
         describe: Names the model and a text in error messages.
     """
 
@@ -71,6 +73,7 @@ class Machinery:
     n_vocab: int
     inference: Callable[[], AbstractContextManager[None]]
     memory: int
+    max_tokens: int | None
     describe: Callable[[Sequence[int]], str]
 
 
@@ -126,6 +129,7 @@ class ModelBranches:
         self._own: KeysValues = []
         self._last = stem.states[length - 1 : length].expand(n, -1)  # of the newest evaluated
         self._n_read = 0  # how many grown tokens it has seen
+        self._is_done = False
 
     def __len__(self) -> int:
         return len(self.grown)
@@ -133,7 +137,7 @@ class ModelBranches:
     def grow(
         self, tokens: Int[np.ndarray, "B k"], *, last: bool = False
     ) -> Float[np.ndarray, "B k"]:
-        check_growth(self, tokens)
+        check_growth(self, tokens, is_done=self._is_done)
         found = np.empty(tokens.shape)
         n_before = self.grown.shape[1]
         n_known = 0  # of the new tokens, those whose row needs no further evaluation
@@ -154,11 +158,12 @@ class ModelBranches:
 
             self._evaluate(inputs, score, keep=not last)
         self._check(found)
+        self._is_done = last
         # Rounding may put a probability of 1 a little above it.
         return np.minimum(found, 0.0)
 
     def append(self, tokens: Int[np.ndarray, "B k"]) -> None:
-        check_growth(self, tokens)
+        check_growth(self, tokens, is_done=self._is_done)
         self.grown = np.concatenate([self.grown, tokens], axis=1)
 
     def iter_rows(self) -> Iterator[Float[np.ndarray, "r V"]]:
@@ -197,6 +202,12 @@ class ModelBranches:
     ) -> None:
         """Evaluate tokens after those that are kept; hand over hidden states as they come."""
         parts, stem = self.stem.parts, self.stem
+        n_text = self.length + self._n_kept + inputs.shape[1]
+        if parts.max_tokens is not None and n_text > parts.max_tokens:
+            raise InputError(
+                f"branches of {n_text} tokens are longer than the {parts.max_tokens} that the "
+                "model reads; shorten the text"
+            )
         stored = [(k[:, :, : self.length], v[:, :, : self.length]) for k, v in stem.keys_values]
         n_kept = self._n_kept
         keep = keep and self._fits(len(inputs) * (n_kept + inputs.shape[1]))

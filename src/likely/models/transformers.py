@@ -182,6 +182,7 @@ class TransformersModel:
             n_vocab=self.info.n_vocab,
             inference=self._inference,
             memory=asked.memory,
+            max_tokens=self.info.max_tokens,
             describe=self._describe_text,
         )
         return ModelStem(parts, tokens)
