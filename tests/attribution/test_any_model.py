@@ -6,9 +6,9 @@ from attribution.listing_models import Listing, wide_table
 
 import likely
 from likely.attribution import adaptive, attribute, frame_case
-from likely.attribution.attribute import _open
 from likely.attribution.intervals import score_interval, truncated
 from likely.attribution.measures import final_sample, measure
+from likely.attribution.opening import open_search
 from likely.attribution.prior import NextLaws
 from likely.core.branches import open_stem
 from likely.errors import CapabilityError, InputError
@@ -56,7 +56,7 @@ def opened(model):
 
 
 def searched(laws, case, *, seed, size, position, n=30):
-    search, _ = _open(laws, case, position, np.arange(n), seed, None)
+    search, _ = open_search(laws, case, position, np.arange(n), seed, None)
     search.draw(size)
     return search
 
@@ -164,7 +164,7 @@ def test_blocks_are_few_where_each_reads_the_text_anew(loopback, connect):
     case = frame_case(model, list(range(12)), [5] * 12, context=[2])
     stem = open_stem(model, case.stem)
     assert stem.reads_anew
-    search, _ = _open(NextLaws(model, stem), case, 11, np.arange(300), 0, None)
+    search, _ = open_search(NextLaws(model, stem), case, 11, np.arange(300), 0, None)
     state.bodies.clear()
     before = stem.spending.cost.token_evaluations
     search.draw(20.0)

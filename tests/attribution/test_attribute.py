@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from attribution_truth import chain, enumerated, lse, random_table, table_rows
 from fixtures import N_UNUSED, plain_rows, random_gpt2
+from jaxtyping import TypeCheckError
 
 import likely
 from likely.attribution import attribute, frame_case, reference_cost
-from likely.attribution.attribute import BUDGET_SHARE, default_budget
-from likely.attribution.attribute import _check_options as check_options
+from likely.attribution.gathering import BUDGET_SHARE, Terms, default_budget
 from likely.errors import InputError, UnknownNameError
 from likely.models.transformers import TransformersModel
 
@@ -102,8 +102,11 @@ def test_unusable_options_are_named(table, options, error, words):
 
 
 def test_an_unknown_method_is_told_the_known_ones():
-    with pytest.raises(UnknownNameError, match="exact"):
-        check_options("exakt", 0.02, 0.95, 2.0, 0)
+    with pytest.raises((UnknownNameError, TypeCheckError), match="exact"):
+        Terms(
+            method="exakt", tolerance=0.02, level=0.95, seed=0, rule="all", kappa=2.0, kept=None,
+            budget=None,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("options", [{"budget": -1.0}, {"budget": float("nan")}, {"kept": -3}])

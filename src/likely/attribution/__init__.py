@@ -17,7 +17,6 @@ from likely.lazy import lazy_names
 if TYPE_CHECKING:
     from likely.attribution.attribute import attribute as attribute
     from likely.attribution.attribute import attribute_case as attribute_case
-    from likely.attribution.attribute import reference_cost as reference_cost
     from likely.attribution.baselines.integrate import Integrated as Integrated
     from likely.attribution.baselines.integrate import integrate_gradients as integrate_gradients
     from likely.attribution.baselines.record import BaselineScores as BaselineScores
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from likely.attribution.comparison import ComparedText as ComparedText
     from likely.attribution.comparison import Comparison as Comparison
     from likely.attribution.comparison import compare as compare
+    from likely.attribution.contrasts import Contrast as Contrast
+    from likely.attribution.contrasts import ContrastPlace as ContrastPlace
+    from likely.attribution.contrasts import contrast as contrast
     from likely.attribution.drawn import Draws as Draws
     from likely.attribution.drawn import Stability as Stability
     from likely.attribution.drawn import stability as stability
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from likely.attribution.faithfulness.record import Faithfulness as Faithfulness
     from likely.attribution.files import read_json as read_json
     from likely.attribution.files import read_npz as read_npz
+    from likely.attribution.gathering import reference_cost as reference_cost
+    from likely.attribution.groups import split_case as split_case
     from likely.attribution.measures import Measures as Measures
     from likely.attribution.merging import merge as merge
     from likely.attribution.mismatch import Gap as Gap
@@ -57,19 +61,22 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "attribute": ("attribute", "attribute_case", "reference_cost"),
+        "attribute": ("attribute", "attribute_case"),
         "baselines.integrate": ("Integrated", "integrate_gradients"),
         "baselines.record": ("BaselineScores",),
         "baselines.registry": ("BASELINES",),
         "baselines.run": ("baseline",),
         "case": ("Case", "frame_case"),
         "checkpoints": ("Checkpoint", "Reading", "Series", "series"),
+        "comparison": ("ComparedText", "Comparison", "compare"),
+        "contrasts": ("Contrast", "ContrastPlace", "contrast"),
         "drawn": ("Draws", "Stability", "stability"),
         "faithfulness.average": ("MeanFaithfulness", "average_faithfulness"),
         "faithfulness.measure": ("measure_faithfulness",),
         "faithfulness.record": ("Faithfulness",),
-        "comparison": ("ComparedText", "Comparison", "compare"),
         "files": ("read_json", "read_npz"),
+        "gathering": ("reference_cost",),
+        "groups": ("split_case",),
         "measures": ("Measures",),
         "merging": ("merge",),
         "mismatch": ("Gap", "calibration_gap", "gap_of"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from likely.attribution.thinning import Lineage
 from likely.core.logspace import logsumexp
 
 
@@ -30,7 +31,9 @@ class Evidence:
         resolution: What one more draw of an average candidate would add to the share of those
             that were drawn: no share below it is known to be there or not. 0 where nothing was
             left out.
-        omitted: Those that were not evaluated to the end of the response.
+        omitted: Those that were not evaluated to the end of the response: each of its own, or many
+            that begin alike as one.
+        lineage: Of candidates of several tokens that were drawn as a tree.
     """
 
     places: tuple[int, ...]
@@ -42,6 +45,7 @@ class Evidence:
     prompt_inclusion: Float[np.ndarray, "n"]
     resolution: float
     omitted: "Omitted"
+    lineage: Lineage | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -67,7 +71,7 @@ class Omitted:
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """How many entries there are."""
         return len(self.log_prior)
 
     @property

@@ -11,15 +11,21 @@ if TYPE_CHECKING:
 
 
 def to_frame(found: "Attribution") -> "pd.DataFrame":
-    """Return a row a place, each number with the ends of its interval beside it."""
+    """Return a row a place, each number with the ends of its interval beside it.
+
+    ``score_per_token`` is the score over the number of response tokens, for responses of different
+    length; of an empty response it is 0, as the score is.
+    """
     import pandas as pd
 
-    return pd.DataFrame([_row(place) for place in found.places])
+    n_response = len(found.case.response)
+    return pd.DataFrame([_row(place, n_response) for place in found.places])
 
 
-def _row(place: "Place") -> dict[str, object]:
+def _row(place: "Place", n_response: int) -> dict[str, object]:
     row: dict[str, object] = {
         "position": place.positions[0],
+        "positions": ",".join(map(str, place.positions)),
         "n_tokens": len(place.tokens),
         "text": place.text,
     }
@@ -29,6 +35,7 @@ def _row(place: "Place") -> dict[str, object]:
     low, high = place.bounds
     assumed_low, assumed_high = place.assumed_bounds
     return row | {
+        "score_per_token": place.measures.score.value / max(1, n_response),
         "left_surprisal": place.measures.left_surprisal,
         "bound_low": low,
         "bound_high": high,

@@ -174,8 +174,14 @@ def measuring(evidence: Evidence, *, level: float, method: str) -> "Measuring":
 def final_sample(evidence: Evidence) -> Sample:
     """Return the candidates that were evaluated to the end of the response."""
     done = _done(evidence)
+    lineage = evidence.lineage
     return Sample(
-        Thinned(evidence.inclusion[done], evidence.prompt_inclusion[done], evidence.resolution),
+        Thinned(
+            evidence.inclusion[done],
+            evidence.prompt_inclusion[done],
+            evidence.resolution,
+            None if lineage is None else lineage.take(np.flatnonzero(done)),
+        ),
         evidence.log_prior[done] + evidence.log_prompt[done],
         evidence.log_response[done].sum(axis=1),
     )
@@ -186,7 +192,7 @@ def _prompt(evidence: Evidence) -> Sample:
     is_whole = evidence.omitted.n == n_seen
     chance = evidence.prompt_inclusion
     return Sample(
-        Thinned(chance, chance, 0.0 if is_whole else evidence.resolution),
+        Thinned(chance, chance, 0.0 if is_whole else evidence.resolution, evidence.lineage),
         evidence.log_prior + evidence.log_prompt,
         np.zeros(len(evidence.log_prior)),
     )
@@ -281,6 +287,7 @@ class Measuring:
         variance = final.thinned.stage_variance
         most = float(np.sum(variance * final.q**2))
         both = float(np.sum(variance * final.q * final.q_response))
+        most = max(most, float(np.expm1(final.log_d - self.prompt.log_d)) ** 2)
         return min(1.0, both / most) if most > 0.0 else 1.0
 
     @cached_property

@@ -41,8 +41,8 @@ _LEAST_LEFT = 1e-3  # of an even share: rounding may leave less than nothing to 
 
 
 def guide(
-    log_prior: Float[np.ndarray, "V"], log_topic: Float[np.ndarray, "V"]
-) -> Float[np.ndarray, "V"]:
+    log_prior: Float[np.ndarray, "*rows V"], log_topic: Float[np.ndarray, "V"]
+) -> Float[np.ndarray, "*rows V"]:
     """Return how to allot the first draws: half by the prior, half by what the text is about.
 
     A word that the text before makes unlikely may fit what comes after so well that it takes
@@ -50,20 +50,26 @@ def guide(
     model itself tells what the later text is about: by what it would expect to read next there.
 
     Args:
-        log_prior: Shape ``(V,)``: of each candidate, nats.
+        log_prior: Shape ``(..., V)``: of each candidate, nats.
         log_topic: Shape ``(V,)``: the largest log-probability of each at any later position;
             ``-inf`` if there is none.
 
     Returns:
-        Shape ``(V,)``: log of the chances, up to a constant, in sum 1.
+        Shape ``(..., V)``: log of the chances, up to a constant, in sum 1.
     """
     by_prior = TEMPER * log_prior
-    by_prior = by_prior - logsumexp(by_prior)
+    by_prior = by_prior - _total(by_prior)
     by_topic = _PRIOR_POWER * log_prior + _TOPIC_POWER * log_topic
-    log_total = float(logsumexp(by_topic))
-    if log_total == -np.inf:  # nothing comes later, or nothing that could stand here
-        return np.asarray(by_prior)
-    return np.asarray(np.logaddexp(by_prior, by_topic - log_total) - np.log(2.0))
+    by_topic = by_topic - _total(by_topic)
+    both = np.logaddexp(by_prior, by_topic) - np.log(2.0)
+    # Where nothing that may stand there is what the text is about, the prior alone says.
+    return np.asarray(np.where(np.any(by_topic > -np.inf, axis=-1, keepdims=True), both, by_prior))
+
+
+def _total(log_weights: Float[np.ndarray, "*rows V"]) -> Float[np.ndarray, "*rows 1"]:
+    """Return the log of the sum of each row, 0 for a row of impossible ones."""
+    total = logsumexp(log_weights)[..., None]
+    return np.asarray(np.where(np.isneginf(total), 0.0, total))
 
 
 def later_share(n_after: int) -> float:

@@ -6,16 +6,88 @@ estimate of their variance, whatever the chances of later stages were made to de
 stage's survivors, the draws that decide the next one are independent of all before. (The chance of
 survival to stage t divides the evaluated weight; its variance telescopes over the stages, which
 leaves the chance of the last one alone.)
+
+Candidates of several tokens grow as a tree: one token is drawn, and after it the next, so that
+candidates that begin alike stand or fall with the same draw. Let pi_c be the chance that node c of
+the tree was there, par(c) its parent, the root's chance 1, and S_c the sum over the candidates
+under c of what each adds to the estimate, its weight included. Then
+
+    sum over nodes c of (pi_par(c) - pi_c) S_c**2
+
+is unbiased for the variance of the estimate, and no term of it is negative. Proof: let
+``z_i = I_i f_i / pi_i`` be what candidate i adds, I_i whether it is left, and k the node where i
+and j part. Given all draws before, draws of one stage are independent, whatever their chances were
+made to depend on; so from k on ``I_i I_j / (pi_i pi_j)`` is a martingale, of mean ``1 / pi_k**2``
+where k is there. Hence ``pi_k z_i z_j`` has the mean of ``I_k / pi_k`` times ``f_i f_j``, which is
+``f_i f_j``, and ``(sum z)**2`` less the sum of ``pi_k z_i z_j`` over all pairs has the mean
+``E[(sum z)**2] - (sum f)**2``, the variance. Gathered by the node where each pair parts, the double
+sum is that over nodes b of ``pi_b (S_b**2 - sum of its children's S_c**2)``, which telescopes to
+the sum above.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from likely.core.estimate import Estimate, Unit
 from likely.stats.intervals import student_estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """Nodes of the tree that candidates share, from the root on.
+
+    Attributes:
+        label: Shape ``(n, l)``: which node of each of the l levels a candidate grew from. Two with
+            the same label at a level have the same at all levels above.
+        chance: Shape ``(n, l)``: the chance that this node was there when it branched.
+    """
+
+    label: Int[np.ndarray, "n l"]
+    chance: Float[np.ndarray, "n l"]
+
+    @classmethod
+    def joined(cls, parts: Sequence["Lineage"]) -> "Lineage":
+        """Return the lineage of all candidates of several sets, whose labels agree."""
+        return cls(
+            label=np.concatenate([part.label for part in parts]),
+            chance=np.concatenate([part.chance for part in parts]),
+        )
+
+    def take(self, index: Int[np.ndarray, "k"]) -> "Lineage":
+        """Return the lineage of some candidates."""
+        return Lineage(label=self.label[index], chance=self.chance[index])
+
+    def below(self, label: Int[np.ndarray, "n"], chance: Float[np.ndarray, "n"]) -> "Lineage":
+        """Return the lineage with one more level, below the others."""
+        return Lineage(
+            label=np.column_stack([self.label, label]),
+            chance=np.column_stack([self.chance, chance]),
+        )
+
+    def parent_chance(self) -> Float[np.ndarray, "n"]:
+        """Return the chance of the node that each candidate itself grew from; 1 for the root."""
+        if not self.chance.shape[1]:
+            return np.ones(len(self.chance))
+        return np.asarray(self.chance[:, -1])
+
+    def node_variance(self, moved: Float[np.ndarray, "n"]) -> Float[np.ndarray, "m"]:
+        """Return what the draw of each shared node adds to the variance.
+
+        Args:
+            moved: Shape ``(n,)``: what each candidate adds to the estimate, its weight included.
+        """
+        parts = [np.empty(0)]
+        above = np.ones(len(moved))
+        for label, chance in zip(self.label.T, self.chance.T, strict=True):
+            _, first, node = np.unique(label, return_index=True, return_inverse=True)
+            total = np.bincount(node, weights=moved, minlength=len(first))
+            parts.append((above - chance)[first] * total**2)
+            above = chance
+        return np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -27,11 +99,14 @@ class Thinned:
         earlier: Shape ``(n,)``: its chance at an earlier stage, at least ``chance``.
         resolution: Standard error that no set of draws can go below: one unseen draw's worth.
             0 if no candidate is missing.
+        lineage: Of candidates that share draws; None where each had all its draws to itself. The
+            shared ones come before the earlier stage.
     """
 
     chance: Float[np.ndarray, "n"]
     earlier: Float[np.ndarray, "n"]
     resolution: float
+    lineage: Lineage | None = None
 
     @cached_property
     def weight(self) -> Float[np.ndarray, "n"]:
@@ -70,9 +145,17 @@ class Thinned:
             candidates of ``(1 - chance) / chance**2 * influence**2`` is unbiased for the
             variance of a sum, and by the delta method for that of a smooth function of sums.
         """
-        first = influence if earlier is None else earlier
+        # What was certain at the earlier stage, and is not now, has only the later influence.
+        first = influence if earlier is None else np.where(self.earlier == 1.0, influence, earlier)
         parts = self.weight * (1.0 / self.earlier - 1.0) * first**2
         parts = parts + self.stage_variance * influence**2
+        if self.lineage is not None:
+            # Of what one candidate's own draws add, its shared ones are counted by their nodes. The
+            # two stages may be of different influence: then what is left is cut at 0, which errs
+            # on the side of a larger variance.
+            moved = self.weight * first
+            own = parts - (1.0 - self.lineage.parent_chance()) * moved**2
+            parts = np.concatenate([np.maximum(0.0, own), self.lineage.node_variance(moved)])
         total = float(parts.sum())
         most = float(parts.max(initial=0.0))
         shares = parts / total if total > 0.0 else parts

@@ -271,7 +271,7 @@ def _messages(path: Path) -> list[dict[str, str]]:
 
 def _expected(model: LanguageModel, case: "Case", effort: Effort) -> int:
     """Return how many token evaluations it takes at most of a model that keeps what it read."""
-    from likely.attribution.attribute import default_budget
+    from likely.attribution.gathering import default_budget
 
     n = model.info.n_tokens
     exact = sum(n * max(1, len(case.suffix(position))) for position in case.positions)

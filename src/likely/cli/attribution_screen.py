@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from likely.attribution.attribute import reference_cost
 from likely.attribution.cells import cells, strongest
+from likely.attribution.gathering import reference_cost
 from likely.attribution.summary import reach
 from likely.cli.claims import PAGE, hung
 from likely.cli.deliver import show_model

@@ -1,10 +1,16 @@
 """Where tokens lie in a text: byte spans, character spans, and words. Unit: nats."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 Span = tuple[int, int]
+
+_CLOSING = "[\"'\\)\\]\u201d\u2019\u00bb]*"
+_SENTENCE_END = re.compile(
+    rf"[.!?\u2026]+{_CLOSING}(?=\s)|[\u3002\uff01\uff1f]+{_CLOSING}|(?<=\S)(?=[ \t]*[\r\n])"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +64,28 @@ def group_words(
         spans: Character span of each token, in order.
         log_probs: Of each token, nats; None where it is not scored.
     """
-    bounds = _word_bounds(text)
-    words: list[tuple[int, int, list[int]]] = []
+    joined = group_spans(spans, word_bounds(text) or [(0, len(text))])
+    return tuple(_word(text, low, high, tokens, log_probs) for low, high, tokens in joined)
+
+
+def group_spans(
+    spans: Sequence[Span], bounds: Sequence[Span]
+) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+    """Return which tokens lie in which stretch of a text; no token is lost or doubled.
+
+    Stretches that one token touches together become one.
+
+    Args:
+        spans: Character span of each token, in order.
+        bounds: Stretches that cover the text, in order, at least one.
+
+    Returns:
+        First and last character of each stretch that has tokens, and the places of its tokens.
+
+    >>> group_spans([(0, 1), (1, 3), (3, 4)], [(0, 1), (1, 4)])
+    ((0, 1, (0,)), (1, 4, (1, 2)))
+    """
+    found: list[tuple[int, int, tuple[int, ...]]] = []
     at = 0
     for i, (start, stop) in enumerate(spans):
         while at + 1 < len(bounds) and bounds[at][1] <= start:
@@ -67,29 +93,33 @@ def group_words(
         last = at
         while last + 1 < len(bounds) and bounds[last][1] < stop:
             last += 1
-        low, high = (bounds[at][0], bounds[last][1]) if bounds else (0, len(text))
-        if words and words[-1][1] > low:
-            words[-1] = (words[-1][0], max(words[-1][1], high), [*words[-1][2], i])
+        low, high = bounds[at][0], bounds[last][1]
+        if found and found[-1][1] > low:
+            found[-1] = (found[-1][0], max(found[-1][1], high), (*found[-1][2], i))
         else:
-            words.append((low, high, [i]))
-    return tuple(_word(text, low, high, tokens, log_probs) for low, high, tokens in words)
+            found.append((low, high, (i,)))
+    return tuple(found)
 
 
 def _word(
-    text: str, low: int, high: int, tokens: list[int], log_probs: Sequence[float | None]
+    text: str, low: int, high: int, tokens: tuple[int, ...], log_probs: Sequence[float | None]
 ) -> Word:
     scored = [x for x in (log_probs[i] for i in tokens) if x is not None]
     return Word(
         text=text[low:high],
         span=(low, high),
-        tokens=tuple(tokens),
+        tokens=tokens,
         log_prob=float(sum(scored)) if scored else None,
         n_scored=len(scored),
     )
 
 
-def _word_bounds(text: str) -> list[Span]:
-    """Return spans that cover the text: each begins with white space, if any, and ends a word."""
+def word_bounds(text: str) -> list[Span]:
+    """Return spans that cover the text: each begins with white space, if any, and ends a word.
+
+    >>> word_bounds("a bc ")
+    [(0, 1), (1, 4), (4, 5)]
+    """
     bounds: list[Span] = []
     start = 0
     for i in range(1, len(text) + 1):
@@ -99,4 +129,22 @@ def _word_bounds(text: str) -> list[Span]:
             start = i
     if start < len(text):
         bounds.append((start, len(text)))
+    return bounds
+
+
+def sentence_bounds(text: str) -> list[Span]:
+    """Return spans that cover the text: each begins with white space, if any, and is a sentence.
+
+    A sentence ends after one of ``. ! ? …``, with the quotes and brackets that close after it,
+    where white space follows; after a full-width mark whatever follows; and at a line break. No
+    list of abbreviations is used: "Dr. Chang" is cut after "Dr.".
+
+    >>> [text[a:b] for text in ["One. Two?"] for a, b in sentence_bounds(text)]
+    ['One.', ' Two?']
+    """
+    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    starts = [0, *ends]
+    bounds = [(a, b) for a, b in zip(starts, [*ends, len(text)], strict=True) if a < b]
+    if len(bounds) > 1 and not text[slice(*bounds[-1])].strip():  # white space ends no sentence
+        bounds[-2:] = [(bounds[-2][0], len(text))]
     return bounds

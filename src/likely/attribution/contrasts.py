@@ -1,0 +1,390 @@
+"""Why this response and not that one: the scores of two responses, and their difference. Nats.
+
+The prompt's share in both is the same, so D cancels: ``AS(r) - AS(r')`` is
+``log b / b' - log N / N'``, the log-odds of the two responses under the prompt less those under the
+rest of it. Candidates are drawn once, the rest of the prompt is read once after each, and both
+responses are read after that; what the shared draws do to the difference is in its own interval.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from likely.attribution.adaptive import Forecast, Found, Method, Reason, Rounds, run_rounds
+from likely.attribution.case import Prompt, frame_case
+from likely.attribution.eligible import Rule
+from likely.attribution.gathering import (
+    KAPPA,
+    KEPT,
+    Answered,
+    Terms,
+    default_budget,
+    gather,
+    late_first,
+    less,
+    measure_noise,
+    open_case,
+)
+from likely.attribution.groups import Group, Groups, split_case
+from likely.attribution.measures import measure
+from likely.attribution.result import Attribution, Place
+from likely.attribution.thinning import Thinned
+from likely.attribution.tree import TreeSearch
+from likely.core.engine import Meter
+from likely.core.estimate import Cost, Estimate
+from likely.core.logspace import logsumexp
+from likely.core.model import LanguageModel, Settings
+from likely.core.text.encode import Boundary, Context
+from likely.core.text.spans import Span
+from likely.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContrastPlace:
+    """One place of the prompt under two responses.
+
+    Attributes:
+        positions: In the prompt.
+        tokens: Ids that stand there.
+        text: Their text.
+        difference: Score for the first response less score for the other.
+        log_odds_rest: log Pr(r | rest) - log Pr(r' | rest), the rest being the prompt with a hole
+            here: the log-odds of the responses as they are without this place.
+        method: ``exact`` or ``adaptive``.
+        converged: Whether the difference is known to the tolerance.
+        reason: Why no more was done.
+        cost: Spent on this place, for both responses.
+    """
+
+    positions: tuple[int, ...]
+    tokens: tuple[int, ...]
+    text: str
+    difference: Estimate
+    log_odds_rest: Estimate
+    method: Method
+    converged: bool
+    reason: Reason
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """How much each place of a prompt spoke for one response rather than another.
+
+    Attributes:
+        first: Attribution of the first response.
+        second: Attribution of the other; of the cost, both hold what was spent on both together.
+        places: In order of the prompt.
+        log_odds: log Pr(r | prompt) - log Pr(r' | prompt).
+        tolerance: Half the width that a difference's interval was to have, nats.
+        level: Of the intervals.
+        cost: Of everything.
+    """
+
+    first: Attribution
+    second: Attribution
+    places: tuple[ContrastPlace, ...]
+    log_odds: float
+    tolerance: float
+    level: float
+    cost: Cost
+
+    @property
+    def differences(self) -> Float[np.ndarray, "n"]:
+        """Score for the first response less that for the other, of each place."""
+        return np.array([place.difference.value for place in self.places])
+
+    @property
+    def low(self) -> Float[np.ndarray, "n"]:
+        """Lower end of each difference's interval."""
+        return np.array([place.difference.low for place in self.places])
+
+    @property
+    def high(self) -> Float[np.ndarray, "n"]:
+        """Upper end of each difference's interval."""
+        return np.array([place.difference.high for place in self.places])
+
+    @property
+    def log_odds_rest(self) -> Float[np.ndarray, "n"]:
+        """Log-odds of the responses without each place."""
+        return np.array([place.log_odds_rest.value for place in self.places])
+
+    @property
+    def converged(self) -> bool:
+        """Whether every difference is known to the tolerance."""
+        return all(place.converged for place in self.places)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a place: difference, log-odds and both scores, with their intervals."""
+        import pandas as pd
+
+        return pd.DataFrame([self._row(i) for i in range(len(self.places))])
+
+    def _row(self, i: int) -> dict[str, object]:
+        place = self.places[i]
+        row: dict[str, object] = {
+            "position": place.positions[0],
+            "positions": ",".join(map(str, place.positions)),
+            "n_tokens": len(place.tokens),
+            "text": place.text,
+        }
+        found = {
+            "difference": place.difference,
+            "log_odds_rest": place.log_odds_rest,
+            "score_first": self.first.places[i].measures.score,
+            "score_second": self.second.places[i].measures.score,
+        }
+        for name, one in found.items():
+            row |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
+        return row | {
+            "log_odds": self.log_odds,
+            "method": place.method,
+            "converged": place.converged,
+            "reason": place.reason,
+            "token_evaluations": place.cost.token_evaluations,
+            "seconds": place.cost.seconds,
+        }
+
+    def summary(self) -> str:
+        """Return a line for the whole, and one for each of the five places that say most."""
+        first, second = self.first.case.response_text, self.second.case.response_text
+        lines = [f"{first!r} rather than {second!r}: log-odds {self.log_odds:+.3f} nats"]
+        for i in np.argsort(-np.abs(self.differences), kind="stable")[:5].tolist():
+            place = self.places[i]
+            lines.append(f"  {place.text!r}: {place.difference.summary()}")
+        return "\n".join(lines)
+
+
+def contrast(
+    model: LanguageModel,
+    prompt: Prompt,
+    response: Context,
+    other: Context,
+    *,
+    groups: Groups = "tokens",
+    method: Method = "adaptive",
+    tolerance: float = 0.02,
+    level: float = 0.95,
+    seed: int = 0,
+    budget: float | None = None,
+    positions: Sequence[int] | None = None,
+    roles: Sequence[str] | None = None,
+    segments: Mapping[str, str | Span] | None = None,
+    context: Context | None = None,
+    boundary: Boundary = "joint",
+    stop_at_end: bool = True,
+    candidates: Rule = "all",
+    exclude: Sequence[int] = (),
+    kappa: float = KAPPA,
+    kept: int | None = KEPT,
+    settings: Settings | None = None,
+    meter: Meter | None = None,
+) -> Contrast:
+    """Return how much each token of a prompt spoke for one response rather than another.
+
+    Args:
+        model: As `likely.attribution.attribute`, as all that is not named here.
+        prompt: Text, ids, a rendered chat, or messages of a chat.
+        response: Text or ids.
+        other: Text or ids of another response, of any length.
+        groups: What is averaged out together.
+        method: ``exact`` or ``adaptive``.
+        tolerance: Half the width that the interval of a difference may have, nats.
+        level: Coverage of the intervals.
+        seed: Of the draws.
+        budget: Token evaluations for both responses; by default what two attributions may take.
+        positions: Prompt positions; by default all tokens of ``roles``.
+        roles: As `likely.attribution.frame_case`.
+        segments: As there.
+        context: As there.
+        boundary: As there.
+        stop_at_end: As there.
+        candidates: Which tokens may stand at a position, by a rule.
+        exclude: Ids that are no candidates.
+        kappa: Of the bounds of both attributions.
+        kept: How many candidates of a place both attributions keep.
+        settings: How to evaluate.
+        meter: Is told of progress, in token evaluations.
+
+    Raises:
+        InputError: Unusable prompt, responses or options; responses that merge with the end of the
+            prompt into different tokens, so that there is not one prompt to attribute.
+        CapabilityError: The model gives no next-token rows.
+
+    >>> import likely
+    >>> law = {"a": {"a": .7, "b": .3}, "b": {"a": .2, "b": .8}, "<s>": {"a": .5, "b": .5}}
+    >>> chain = likely.TableModel(["a", "b"], lambda before: law[before[-1]])
+    >>> found = contrast(chain, "aa", "a", "b", method="exact")
+    >>> round(found.log_odds, 4), found.differences.round(4).tolist()
+    (0.8473, [0.0, 0.6466])
+    """
+    terms = Terms(
+        method=method, tolerance=tolerance, level=level, seed=seed, rule=candidates, kappa=kappa,
+        kept=kept, budget=budget,
+    )  # fmt: skip
+    first, second = (
+        frame_case(
+            model, prompt, text, positions=positions, roles=roles, segments=segments,
+            context=context, boundary=boundary, stop_at_end=stop_at_end,
+        )
+        for text in (response, other)
+    )  # fmt: skip
+    if first.prompt != second.prompt:
+        raise InputError(
+            f"the responses {first.response_text!r} and {second.response_text!r} merge with the "
+            "end of the prompt into different tokens: give boundary='separate', or a prompt that "
+            "ends before white space"
+        )
+    first, split = split_case(first, groups)
+    second, _ = split_case(second, groups)
+    opening = open_case(model, first, terms, exclude=exclude, settings=settings)
+    if budget is None:
+        n_vocab = opening.n_candidates
+        budget = default_budget(n_vocab, first) + default_budget(n_vocab, second)
+    found: dict[Group, _Both] = {}
+    spending = opening.stem.spending
+    for n_left, group in late_first(split):
+        before = spending.cost
+        share = max(0.0, budget - before.token_evaluations) / n_left
+        search, excluded = opening.tree(
+            group, (first.response, second.response), is_guided=method != "exact"
+        )
+        rounds = _run(search, terms, share, lambda: spending.cost.token_evaluations)
+        cost = less(spending.cost, before)
+        if meter is not None:
+            meter.advance(cost.token_evaluations)
+        found[group] = _Both.of(search, rounds, terms, cost, excluded)
+    both = [found[group] for group in split]
+    noises = [
+        measure_noise(opening, case, [one.answered[kind] for one in both], terms, settings)
+        for kind, case in enumerate((first, second))
+    ]
+    attributions = [
+        gather(
+            model, case, [one.answered[kind] for one in both], terms, noise=noises[kind],
+            cost=spending.cost,
+        )
+        for kind, case in enumerate((first, second))
+    ]  # fmt: skip
+    return Contrast(
+        first=attributions[0], second=attributions[1],
+        places=tuple(map(_contrasted, attributions[0].places, both)),
+        log_odds=attributions[0].log_response - attributions[1].log_response,
+        tolerance=tolerance, level=level, cost=spending.cost,
+    )  # fmt: skip
+
+
+def _run(search: TreeSearch, terms: Terms, budget: float, spent: Callable[[], int]) -> Rounds:
+    if terms.method == "exact":
+        search.exhaust()
+        return Rounds(reason="exact", n_rounds=0)
+
+    def aim() -> tuple[Estimate, Forecast]:
+        difference = Difference.of(search)
+        found = difference.estimate(level=terms.level, method="adaptive")
+        return found, difference.forecast
+
+    return run_rounds(search, aim, tolerance=terms.tolerance, budget=budget, spent=spent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """The difference of two scores as a function of the candidates read to either end.
+
+    Attributes:
+        thinned: The candidates of the first response, then those of the other.
+        log_odds: Of the responses under the whole prompt.
+        log_n: Log of the estimate of N, for each response.
+        influence: Shape ``(n,)``: derivative of the difference by the weight of each candidate.
+    """
+
+    thinned: Thinned
+    log_odds: float
+    log_n: tuple[float, float]
+    influence: Float[np.ndarray, "n"]
+
+    @classmethod
+    def of(cls, search: TreeSearch) -> "Difference":
+        """Return the difference as far as a search of two responses knows it.
+
+        Raises:
+            InputError: A response is impossible after the prompt.
+        """
+        log_n, influences, own = [], [], []
+        for kind, sign in enumerate((-1.0, 1.0)):
+            done = search.done[kind]
+            log_y = done.nodes.read.sum(axis=1) + done.said.sum(axis=1)
+            is_actual = np.all(done.nodes.tokens == search.line.actual, axis=1)
+            own.append(float(done.said[is_actual].sum()))
+            if own[-1] == -np.inf:
+                raise InputError(
+                    "a response is impossible after this prompt, so the contrast is infinite at "
+                    "every place: compare responses that the model can give"
+                )
+            log_n.append(float(logsumexp(log_y - np.log(done.chance))))
+            influences.append(sign * np.exp(log_y - log_n[-1]))
+        return cls(
+            thinned=search.thinned(), log_odds=own[0] - own[1], log_n=(log_n[0], log_n[1]),
+            influence=np.concatenate(influences),
+        )  # fmt: skip
+
+    def estimate(self, *, level: float, method: str) -> Estimate:
+        """Return the score for the first response less that for the other."""
+        value = self.log_odds - (self.log_n[0] - self.log_n[1])
+        return self.thinned.estimate(value, self.influence, level=level, method=method)
+
+    def log_odds_rest(self, *, level: float, method: str) -> Estimate:
+        """Return the log-odds of the responses given the rest of the prompt."""
+        value = self.log_n[0] - self.log_n[1]
+        return self.thinned.estimate(value, -self.influence, level=level, method=method)
+
+    def forecast(self, factor: float) -> float:
+        """Return the standard error to expect of a round ``factor`` times as large."""
+        return self.thinned.forecast(self.influence, earlier=self.influence, factor=factor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Both:
+    """What was found about one place for both responses."""
+
+    answered: tuple[Answered, Answered]
+    difference: Estimate
+    log_odds_rest: Estimate
+    rounds: Rounds
+
+    @classmethod
+    def of(
+        cls, search: TreeSearch, rounds: Rounds, terms: Terms, cost: Cost, excluded: float
+    ) -> "_Both":
+        method: Method = "exact" if rounds.reason == "exact" else "adaptive"
+        answered = []
+        for kind in (0, 1):
+            evidence = search.evidence(kind)
+            found = Found(
+                evidence=evidence, measures=measure(evidence, level=terms.level, method=method),
+                method=method, converged=rounds.converged, reason=rounds.reason,
+                n_rounds=rounds.n_rounds,
+            )  # fmt: skip
+            mass = excluded + search.aside
+            answered.append(Answered(found=found, cost=cost, excluded_mass=mass))
+        difference = Difference.of(search)
+        return cls(
+            answered=(answered[0], answered[1]),
+            difference=difference.estimate(level=terms.level, method=method),
+            log_odds_rest=difference.log_odds_rest(level=terms.level, method=method),
+            rounds=rounds,
+        )
+
+
+def _contrasted(place: Place, both: _Both) -> ContrastPlace:
+    return ContrastPlace(
+        positions=place.positions, tokens=place.tokens, text=place.text,
+        difference=both.difference, log_odds_rest=both.log_odds_rest, method=place.method,
+        converged=both.rounds.converged, reason=both.rounds.reason, cost=place.cost,
+    )  # fmt: skip
