@@ -1,5 +1,6 @@
 """What tests of the attribution study are held against: enumeration that uses none of its code."""
 
+import math
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ import jaxtyping
 import numpy as np
 
 import likely
+from likely.attribution.adaptive import found_by, hunt_score, run_hunts
 from likely.attribution.search import Search
 from likely.attribution.search import guide as guide_draws
 from likely.core.branches import Spending
@@ -320,6 +322,20 @@ def peaked_laws():
         peaked_law("next token decides", seed=6, n_prompt=10, first=6.0, rank=0),
         peaked_law("forced", seed=7, n_prompt=10, first=4.0, rank=0, lead=4.0),
     )
+
+
+def found_within(search, *, tolerance, level=0.95, budget=math.inf):
+    """Return what a hunt for the score of one place finds within a budget."""
+    hunt = hunt_score(search, tolerance=tolerance, level=level)
+    run_hunts([hunt], budget=budget)
+    return found_by(hunt, level=level)
+
+
+def found_exactly(search, *, level=0.95):
+    """Return what all candidates of one place say."""
+    hunt = hunt_score(search, tolerance=1.0, level=level)
+    hunt.exhaust()
+    return found_by(hunt, level=level)
 
 
 @contextmanager

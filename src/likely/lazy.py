@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from likely.errors import MissingExtraError
@@ -31,15 +30,13 @@ def lazy_names(
     home_of = {name: home for home, names in homes.items() for name in names}
     public = sorted([*home_of, *more])
 
-    def full_name(home: str) -> str:
-        return home if home.startswith("likely.") else f"{package}.{home}"
-
     def load(name: str) -> Any:  # noqa: ANN401  # a module's attributes are of any type
         home = home_of.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        full = home if home.startswith("likely.") else f"{package}.{home}"
         try:
-            value = getattr(import_module(full_name(home)), name)
+            value = getattr(import_module(full), name)
         except ModuleNotFoundError as error:
             extra = _EXTRAS.get(error.name or "")
             if extra is None:
@@ -47,20 +44,7 @@ def lazy_names(
             raise MissingExtraError(
                 f"{package}.{name} needs {error.name}; run: pip install 'likely[{extra}]'"
             ) from error
-        _put_names(sys.modules[package], {full_name(home): names for home, names in homes.items()})
+        setattr(sys.modules[package], name, value)
         return value
 
     return load, lambda: list(public), public
-
-
-def _put_names(package: ModuleType, homes: Mapping[str, Sequence[str]]) -> None:
-    """Give a package the names of all its modules that are loaded by now.
-
-    Loading a module puts the module itself into its package, under the name of the module: where
-    that is also a public name of the package, it stands for what the package says again.
-    """
-    for home, names in homes.items():
-        module = sys.modules.get(home)
-        for name in names if module is not None else ():
-            if hasattr(module, name):  # one that is just being loaded may not have it yet
-                setattr(package, name, getattr(module, name))

@@ -1,23 +1,29 @@
 """Rounds of draws until the score is known: when they stop, and that exact stays exact."""
 
+import dataclasses
 import math
 
 import numpy as np
 import pytest
-from attribution_truth import Law, check_measures, peaked_law, peaked_laws, unchecked_shapes
+from attribution_truth import (
+    Law,
+    check_measures,
+    found_exactly,
+    found_within,
+    peaked_law,
+    peaked_laws,
+    unchecked_shapes,
+)
 from scipy.stats import binom
 
-from likely.attribution.adaptive import FIRST_SIZE, find_adaptively, find_exactly
+from likely.attribution.adaptive import FIRST_SIZE, hunt_score, run_hunts
 
 LAW = peaked_law("large", seed=31, n_vocab=20000, n_prompt=5, n_response=6, first=3.0, rank=40)
 
 
 def _find(law, seed=0, *, tolerance=0.05, budget=1e9, level=0.95):
     search = law.search(seed)
-    found = find_adaptively(
-        search, tolerance=tolerance, level=level, budget=budget,
-        spent=lambda: search.stem.spending.cost.token_evaluations,
-    )  # fmt: skip
+    found = found_within(search, tolerance=tolerance, level=level, budget=budget)
     return found, search.stem.spending.cost.token_evaluations
 
 
@@ -28,7 +34,7 @@ def _half(found):
 
 def test_every_candidate_gives_the_truth():
     law = peaked_law("small", seed=30, n_vocab=300)
-    found = find_exactly(law.search(0), level=0.9)
+    found = found_exactly(law.search(0), level=0.9)
     check_measures(found.measures, law.truth, atol=1e-9)
     assert (found.method, found.reason, found.converged) == ("exact", "exact", True)
     assert found.n_rounds == 0
@@ -135,3 +141,29 @@ def test_stopping_when_the_interval_is_narrow_biases_nothing():
             ratios.append(math.exp(found.measures.log_prompt_likelihood.value - law.truth.log_d))
     error = float(np.std(ratios, ddof=1)) / math.sqrt(len(ratios))
     assert float(np.mean(ratios)) == pytest.approx(1.0, abs=3.0 * error)
+
+
+def test_what_easy_places_leave_goes_to_those_where_least_is_missing():
+    """Two places share a budget that is too small for the harder one; the easier one is known."""
+    easy, hard = LAW, dataclasses.replace(LAW, read=LAW.read * 2.0)
+    alone = [_find(law, tolerance=0.05)[1] for law in (easy, hard)]
+    assert alone[0] < alone[1]
+    searches = [law.search(0) for law in (hard, easy)]
+    hunts = [hunt_score(search, tolerance=0.05, level=0.95) for search in searches]
+    told = []
+    run_hunts(hunts, budget=1.2 * alone[0] + 0.5 * alone[1], told=told.append)
+    assert [hunt.converged for hunt in hunts] == [False, True]
+    spent = [hunt.cost.token_evaluations for hunt in hunts]
+    assert sum(told) == sum(spent)
+    assert spent == [search.stem.spending.cost.token_evaluations for search in searches]
+    assert sum(spent) <= 1.2 * (1.2 * alone[0] + 0.5 * alone[1])
+
+
+def test_places_that_are_known_cost_no_more_however_much_is_left():
+    search = LAW.search(0)
+    hunt = hunt_score(search, tolerance=0.05, level=0.95)
+    run_hunts([hunt], budget=1e9)
+    spent = hunt.cost
+    run_hunts([], budget=1e9)
+    assert hunt.next_cost == 0.0
+    assert hunt.cost == spent

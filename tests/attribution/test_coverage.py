@@ -7,10 +7,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from attribution_truth import peaked_laws, unchecked_shapes
+from attribution_truth import found_within, peaked_laws, unchecked_shapes
 from scipy.stats import binom, norm
 
-from likely.attribution.adaptive import FIRST_SIZE, find_adaptively
+from likely.attribution.adaptive import FIRST_SIZE
 from likely.attribution.measures import Measures, measure
 
 LEVEL = 0.95
@@ -85,11 +85,7 @@ def test_searches_that_stop_when_they_know_enough_do_know():
             exact = law.truth.numbers()["score"]
             for seed in range(n_each):
                 search = law.search(seed)
-                spending = search.stem.spending
-                score = find_adaptively(
-                    search, tolerance=tolerance, level=LEVEL, budget=float("inf"),
-                    spent=lambda spending=spending: spending.cost.token_evaluations,
-                ).measures.score  # fmt: skip
+                score = found_within(search, tolerance=tolerance, level=LEVEL).measures.score
                 holds += score.low - 1e-9 <= exact <= score.high + 1e-9
                 near += abs(score.value - exact) <= tolerance
     n_all = n_each * len(LAWS)

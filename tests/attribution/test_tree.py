@@ -4,9 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from attribution_truth import found_exactly, found_within
 from recurrent_law import N_VOCAB, tree, typical_text
 
-from likely.attribution.adaptive import find_adaptively, find_exactly
 from likely.attribution.intervals import assumed, score_interval, truncated
 from likely.attribution.measures import measure
 from likely.attribution.thinning import Lineage, Thinned
@@ -16,7 +16,7 @@ from likely.errors import InputError
 
 def exact(group, **options):
     search = tree(group, **options)
-    return find_exactly(search, level=0.95)
+    return found_exactly(search)
 
 
 def log_sums(evidence):
@@ -153,10 +153,7 @@ def test_the_driver_reaches_the_tolerance_or_says_that_it_did_not():
     found = {}
     for name, tolerance, budget in [("wide", 0.3, 1e9), ("narrow", 0.05, 1e9), ("poor", 0.01, 1.0)]:
         search = tree(group, **options)
-        found[name] = find_adaptively(
-            search, tolerance=tolerance, level=0.95, budget=budget,
-            spent=lambda search=search: search.stem.spending.cost.token_evaluations,
-        )  # fmt: skip
+        found[name] = found_within(search, tolerance=tolerance, budget=budget)
         score = found[name].measures.score
         assert score.low - 0.1 <= truth <= score.high + 0.1
         if name != "poor":

@@ -7,7 +7,7 @@ import pytest
 
 import likely
 from likely.attribution import adaptive
-from likely.attribution.attribute import attribute
+from likely.attribution.question import attribute
 
 WORDS = ("say", " red", " blue", " and", "\n", " rouge", " bleu", ".")
 TRANSLATION = {" red": " rouge", " blue": " bleu"}

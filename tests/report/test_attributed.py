@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from attributed_models import exact, loose, many, surprised, translator
 
-from likely.attribution.attribute import attribute
 from likely.attribution.cells import EDGES_NATS
+from likely.attribution.question import attribute
 from likely.core.estimate import Estimate
 from likely.report.attributed import (
     ENTROPY_EDGES,

@@ -10,7 +10,7 @@ from page_parts import Page
 from test_document import ALLOWED_TAGS
 
 import likely
-from likely.attribution.attribute import attribute
+from likely.attribution.question import attribute
 from likely.report.attributed import score_shade
 from likely.report.attribution_page import attribution_page
 from likely.report.attribution_table import COLUMNS

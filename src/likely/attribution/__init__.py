@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 from likely.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from likely.attribution.attribute import attribute as attribute
-    from likely.attribution.attribute import attribute_case as attribute_case
     from likely.attribution.baselines.integrate import Integrated as Integrated
     from likely.attribution.baselines.integrate import integrate_gradients as integrate_gradients
     from likely.attribution.baselines.record import BaselineScores as BaselineScores
@@ -50,6 +48,8 @@ if TYPE_CHECKING:
     from likely.attribution.mismatch import Gap as Gap
     from likely.attribution.mismatch import calibration_gap as calibration_gap
     from likely.attribution.mismatch import gap_of as gap_of
+    from likely.attribution.question import attribute as attribute
+    from likely.attribution.question import attribute_case as attribute_case
     from likely.attribution.replaced import Outcome as Outcome
     from likely.attribution.replaced import Replacement as Replacement
     from likely.attribution.replaced import Replacements as Replacements
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "attribute": ("attribute", "attribute_case"),
+        "question": ("attribute", "attribute_case"),
         "baselines.integrate": ("Integrated", "integrate_gradients"),
         "baselines.record": ("BaselineScores",),
         "baselines.registry": ("BASELINES",),

@@ -1,14 +1,17 @@
 """The two engines of one place: every candidate, or rounds of draws until enough is known. Nats."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from scipy.stats import norm
 
 from likely.attribution.evidence import Evidence
 from likely.attribution.measures import Measures, measure, measuring
-from likely.core.estimate import Estimate
+from likely.core.branches import Stem
+from likely.core.estimate import Cost, Estimate
 
 Method: TypeAlias = Literal["exact", "adaptive"]
 Reason: TypeAlias = Literal["exact", "tolerance", "budget"]
@@ -44,27 +47,14 @@ class Found:
     n_rounds: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rounds:
-    """How a search came to its end.
-
-    Attributes:
-        reason: Why no more was done.
-        n_rounds: Of draws.
-    """
-
-    reason: Reason
-    n_rounds: int
-
-    @property
-    def converged(self) -> bool:
-        """Whether the number is known to the tolerance."""
-        return self.reason != "budget"
-
-
 @runtime_checkable
 class Seeker(Protocol):
     """Draws candidates of one place: of one token (`Search`) or of several (`TreeSearch`)."""
+
+    @property
+    def stem(self) -> Stem:
+        """The text; its spending counts what draws cost."""
+        ...
 
     @property
     def n_candidates(self) -> int:
@@ -94,48 +84,8 @@ class Seeker(Protocol):
         ...
 
 
-def find_exactly(search: Seeker, *, level: float, n_rounds: int = 0) -> Found:
-    """Evaluate every candidate of a place."""
-    search.exhaust()
-    evidence = search.evidence()
-    return Found(
-        evidence=evidence, measures=measure(evidence, level=level, method="exact"),
-        method="exact", converged=True, reason="exact", n_rounds=n_rounds,
-    )  # fmt: skip
-
-
-def find_adaptively(
-    search: Seeker,
-    *,
-    tolerance: float,
-    level: float,
-    budget: float,
-    spent: Callable[[], int],
-) -> Found:
-    """Draw candidates of a place until its score is known to the tolerance; see `run_rounds`."""
-
-    def aim() -> tuple[Estimate, Forecast]:
-        computed = measuring(search.evidence(), level=level, method="adaptive")
-        return computed.run().score, computed.forecast
-
-    rounds = run_rounds(search, aim, tolerance=tolerance, budget=budget, spent=spent)
-    method: Method = "exact" if rounds.reason == "exact" else "adaptive"
-    evidence = search.evidence()
-    return Found(
-        evidence=evidence, measures=measure(evidence, level=level, method=method),
-        method=method, converged=rounds.converged, reason=rounds.reason, n_rounds=rounds.n_rounds,
-    )  # fmt: skip
-
-
-def run_rounds(
-    search: Seeker,
-    aim: Callable[[], tuple[Estimate, Forecast]],
-    *,
-    tolerance: float,
-    budget: float,
-    spent: Callable[[], int],
-) -> Rounds:
-    """Draw candidates of a place until one number is known to the tolerance.
+class Hunt:
+    """Rounds of draws at one place until one number is known to the tolerance.
 
     A round is larger than the one before it, as the width of the interval asks for. Where the next
     one would cost as much as to evaluate every candidate that is left, that is done.
@@ -145,39 +95,137 @@ def run_rounds(
         aim: Returns the number, as it is known now, with the diagnostics of a `Spread`; and a
             function from the growth of a round to the standard error that is to be expected.
         tolerance: Half the width that its interval may have, nats.
-        budget: Token evaluations that may be spent. A first round is made as small as it asks for,
-            down to the actual token alone; a later one that would go over it is not begun.
-        spent: Returns how many were spent so far.
+
+    Attributes:
+        cost: What was spent on the place.
+        n_rounds: Of draws.
+        reason: Why no more was done, as far as is known now.
+        next_cost: Token evaluations that the next step is thought to take; 0 if none is needed.
     """
-    if search.n_candidates <= FIRST_SIZE:
-        search.exhaust()
-        return Rounds(reason="exact", n_rounds=0)
-    n_rounds, start = 0, spent()
-    size = min(FIRST_SIZE, max(1.0, budget / search.most_cost))
-    was_known = False
-    while True:
-        before = spent()
-        search.draw(size)
-        n_rounds += 1
-        if search.evidence().is_exact:
-            search.exhaust()
-            return Rounds(reason="exact", n_rounds=n_rounds)
-        found, forecast = aim()
-        factor = _growth(found, forecast, tolerance)
+
+    def __init__(
+        self, search: Seeker, aim: Callable[[], tuple[Estimate, Forecast]], *, tolerance: float
+    ) -> None:
+        self.search = search
+        self.aim = aim
+        self.tolerance = tolerance
+        self.cost = Cost()
+        self.n_rounds = 0
+        self.reason: Reason = "budget"
+        self.next_cost = math.inf
+        self._size = FIRST_SIZE
+        self._was_known = False
+
+    @property
+    def method(self) -> Method:
+        """How candidates were chosen."""
+        return "exact" if self.reason == "exact" else "adaptive"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the number is known to the tolerance."""
+        return self.reason != "budget"
+
+    def exhaust(self) -> None:
+        """Evaluate every candidate."""
+        before = self.search.stem.spending.cost
+        self.search.exhaust()
+        self.cost += self.search.stem.spending.cost - before
+        self.reason, self.next_cost = "exact", 0.0
+
+    def start(self, budget: float) -> None:
+        """Take the first step.
+
+        Args:
+            budget: Token evaluations; the round is made as small as that asks for, down to the
+                actual token alone, which is evaluated in any case.
+        """
+        if self.search.n_candidates <= FIRST_SIZE:
+            self.exhaust()
+            return
+        self._size = min(FIRST_SIZE, max(1.0, budget / self.search.most_cost))
+        self._draw()
+
+    def go_on(self) -> None:
+        """Take the next step: a round, or all that is left where that costs no more."""
+        if self.search.cost_left <= self.next_cost:
+            self.exhaust()
+        else:
+            self._draw()
+
+    def _draw(self) -> None:
+        before = self.search.stem.spending.cost
+        self.search.draw(self._size)
+        spent = self.search.stem.spending.cost - before
+        self.cost += spent
+        self.n_rounds += 1
+        if self.search.evidence().is_exact:
+            self.exhaust()
+            return
+        found, forecast = self.aim()
+        factor = _growth(found, forecast, self.tolerance)
         is_known = factor == 0.0
-        if is_known and not was_known and float(found.diagnostics["n_effective"]) < _MANY:
+        if is_known and not self._was_known and float(found.diagnostics["n_effective"]) < _MANY:
             factor = 1.0
-        was_known = is_known
-        after = spent()
-        next_cost = (after - before) * factor
-        left = search.cost_left
-        is_affordable = after - start + min(left, next_cost) <= budget
-        if factor == 0.0 or not is_affordable:
-            return Rounds(reason="tolerance" if factor == 0.0 else "budget", n_rounds=n_rounds)
-        if left <= next_cost:
-            search.exhaust()
-            return Rounds(reason="exact", n_rounds=n_rounds)
-        size *= factor
+        self._was_known = is_known
+        self._size *= max(1.0, factor)
+        self.reason = "tolerance" if factor == 0.0 else "budget"
+        self.next_cost = min(spent.token_evaluations * factor, float(self.search.cost_left))
+
+
+def run_hunts(
+    hunts: Sequence[Hunt], *, budget: float, told: Callable[[int], None] | None = None
+) -> None:
+    """Take first steps at all places, and then those that are cheapest to take.
+
+    Args:
+        hunts: One a place, those that cost least to evaluate first.
+        budget: Token evaluations for all of them together. What the first steps leave goes where
+            least is missing, so that most places come to be known.
+        told: Is told of token evaluations as they are done.
+    """
+    left = budget
+
+    def take(step: Callable[[], None], hunt: Hunt) -> None:
+        nonlocal left
+        before = hunt.cost.token_evaluations
+        step()
+        spent = hunt.cost.token_evaluations - before
+        left -= spent
+        if told is not None:
+            told(spent)
+
+    for i, hunt in enumerate(hunts):
+        share = max(0.0, left) / (len(hunts) - i)
+        take(partial(hunt.start, share), hunt)
+    while pending := [hunt for hunt in hunts if 0.0 < hunt.next_cost <= left]:
+        cheapest = min(pending, key=lambda hunt: hunt.next_cost)
+        take(cheapest.go_on, cheapest)
+
+
+def hunt_score(search: Seeker, *, tolerance: float, level: float) -> Hunt:
+    """Return the hunt for the score of a place."""
+
+    def aim() -> tuple[Estimate, Forecast]:
+        computed = measuring(search.evidence(), level=level, method="adaptive")
+        return computed.run().score, computed.forecast
+
+    return Hunt(search, aim, tolerance=tolerance)
+
+
+def found_by(hunt: Hunt, *, level: float, evidence: Evidence | None = None) -> Found:
+    """Return what a hunt found about its place.
+
+    Args:
+        hunt: Over, or out of budget.
+        level: Coverage of intervals.
+        evidence: Of one response, where several were read; by default that of the search.
+    """
+    evidence = hunt.search.evidence() if evidence is None else evidence
+    return Found(
+        evidence=evidence, measures=measure(evidence, level=level, method=hunt.method),
+        method=hunt.method, converged=hunt.converged, reason=hunt.reason, n_rounds=hunt.n_rounds,
+    )  # fmt: skip
 
 
 def _growth(score: Estimate, forecast: Forecast, tolerance: float) -> float:

@@ -6,14 +6,14 @@ rest of it. Candidates are drawn once, the rest of the prompt is read once after
 responses are read after that; what the shared draws do to the difference is in its own interval.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
-from likely.attribution.adaptive import Forecast, Found, Method, Reason, Rounds, run_rounds
+from likely.attribution.adaptive import Forecast, Hunt, Method, Reason, found_by
 from likely.attribution.case import Prompt, frame_case
 from likely.attribution.eligible import Rule
 from likely.attribution.gathering import (
@@ -23,13 +23,12 @@ from likely.attribution.gathering import (
     Terms,
     default_budget,
     gather,
-    late_first,
-    less,
     measure_noise,
     open_case,
+    parts_late_first,
+    pursue,
 )
 from likely.attribution.groups import Group, Groups, split_case
-from likely.attribution.measures import measure
 from likely.attribution.result import Attribution, Place
 from likely.attribution.thinning import Thinned
 from likely.attribution.tree import TreeSearch
@@ -249,17 +248,13 @@ def contrast(
         budget = default_budget(n_vocab, first) + default_budget(n_vocab, second)
     found: dict[Group, _Both] = {}
     spending = opening.stem.spending
-    for n_left, group in late_first(split):
-        before = spending.cost
-        share = max(0.0, budget - before.token_evaluations) / n_left
-        search, excluded = opening.tree(
-            group, (first.response, second.response), is_guided=method != "exact"
-        )
-        rounds = _run(search, terms, share, lambda: spending.cost.token_evaluations)
-        cost = less(spending.cost, before)
-        if meter is not None:
-            meter.advance(cost.token_evaluations)
-        found[group] = _Both.of(search, rounds, terms, cost, excluded)
+    responses = (first.response, second.response)
+    for part, share in parts_late_first(split, budget - spending.cost.token_evaluations):
+        opened = [opening.tree(group, responses, is_guided=method != "exact") for group in part]
+        hunts = [_hunt(search, terms) for search, _ in opened]
+        pursue(hunts, method=method, budget=share, meter=meter)
+        for group, hunt, (search, excluded) in zip(part, hunts, opened, strict=True):
+            found[group] = _Both.of(search, hunt, terms, excluded)
     both = [found[group] for group in split]
     noises = [
         measure_noise(opening, case, [one.answered[kind] for one in both], terms, settings)
@@ -280,17 +275,15 @@ def contrast(
     )  # fmt: skip
 
 
-def _run(search: TreeSearch, terms: Terms, budget: float, spent: Callable[[], int]) -> Rounds:
-    if terms.method == "exact":
-        search.exhaust()
-        return Rounds(reason="exact", n_rounds=0)
+def _hunt(search: TreeSearch, terms: Terms) -> Hunt:
+    """Return the hunt for the difference of both scores of a place."""
 
     def aim() -> tuple[Estimate, Forecast]:
         difference = Difference.of(search)
         found = difference.estimate(level=terms.level, method="adaptive")
         return found, difference.forecast
 
-    return run_rounds(search, aim, tolerance=terms.tolerance, budget=budget, spent=spent)
+    return Hunt(search, aim, tolerance=terms.tolerance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -356,29 +349,24 @@ class _Both:
     answered: tuple[Answered, Answered]
     difference: Estimate
     log_odds_rest: Estimate
-    rounds: Rounds
+    hunt: Hunt
 
     @classmethod
-    def of(
-        cls, search: TreeSearch, rounds: Rounds, terms: Terms, cost: Cost, excluded: float
-    ) -> "_Both":
-        method: Method = "exact" if rounds.reason == "exact" else "adaptive"
-        answered = []
-        for kind in (0, 1):
-            evidence = search.evidence(kind)
-            found = Found(
-                evidence=evidence, measures=measure(evidence, level=terms.level, method=method),
-                method=method, converged=rounds.converged, reason=rounds.reason,
-                n_rounds=rounds.n_rounds,
-            )  # fmt: skip
-            mass = excluded + search.aside
-            answered.append(Answered(found=found, cost=cost, excluded_mass=mass))
+    def of(cls, search: TreeSearch, hunt: Hunt, terms: Terms, excluded: float) -> "_Both":
+        mass = excluded + search.aside
+        first, second = (
+            Answered(
+                found=found_by(hunt, level=terms.level, evidence=search.evidence(kind)),
+                cost=hunt.cost, excluded_mass=mass,
+            )
+            for kind in (0, 1)
+        )  # fmt: skip
         difference = Difference.of(search)
         return cls(
-            answered=(answered[0], answered[1]),
-            difference=difference.estimate(level=terms.level, method=method),
-            log_odds_rest=difference.log_odds_rest(level=terms.level, method=method),
-            rounds=rounds,
+            answered=(first, second),
+            difference=difference.estimate(level=terms.level, method=hunt.method),
+            log_odds_rest=difference.log_odds_rest(level=terms.level, method=hunt.method),
+            hunt=hunt,
         )
 
 
@@ -386,5 +374,5 @@ def _contrasted(place: Place, both: _Both) -> ContrastPlace:
     return ContrastPlace(
         positions=place.positions, tokens=place.tokens, text=place.text,
         difference=both.difference, log_odds_rest=both.log_odds_rest, method=place.method,
-        converged=both.rounds.converged, reason=both.rounds.reason, cost=place.cost,
+        converged=both.hunt.converged, reason=both.hunt.reason, cost=place.cost,
     )  # fmt: skip

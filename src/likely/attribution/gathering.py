@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from likely._version import __version__
-from likely.attribution.adaptive import Found, Method
+from likely.attribution.adaptive import Found, Hunt, Method, run_hunts
 from likely.attribution.case import Case
 from likely.attribution.eligible import Eligible, Rule
 from likely.attribution.groups import Group
@@ -17,13 +17,15 @@ from likely.attribution.opening import Opening
 from likely.attribution.prior import NextLaws, check_scores
 from likely.attribution.result import Attribution, Candidates, ModelFacts, Place
 from likely.core.branches import open_stem
-from likely.core.engine import Continuation, evaluate
+from likely.core.engine import Continuation, Meter, evaluate
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel, Settings
 from likely.errors import InputError, LikelyWarning, UnknownNameError
 
 BUDGET_SHARE = 250
 """By default a place may cost this part of what it costs the authors' procedure."""
+
+_TOGETHER = 64  # groups: for each of a vocabulary of 50,000 some 4 MB are held
 
 KAPPA = float(np.e)
 KEPT = 1024
@@ -166,20 +168,28 @@ def default_budget(n_vocab: int, case: Case) -> float:
     return reference_cost(n_vocab, case) / BUDGET_SHARE
 
 
-def late_first(groups: Sequence[Group]) -> Iterator[tuple[int, Group]]:
-    """Yield groups from the cheapest on, with how many are left, itself included."""
+def parts_late_first(groups: Sequence[Group], budget: float) -> Iterator[tuple[list[Group], float]]:
+    """Yield groups that are searched together, the cheapest first, each part with its budget.
+
+    The later a group begins, the less there is to read after it. What is known of a vocabulary is
+    held for every group of a part, so there are not too many in one.
+    """
     order = sorted(groups, reverse=True)
-    yield from ((len(order) - i, group) for i, group in enumerate(order))
+    for start in range(0, len(order), _TOGETHER):
+        part = order[start : start + _TOGETHER]
+        yield part, max(0.0, budget) * len(part) / len(order)
 
 
-def less(after: Cost, before: Cost) -> Cost:
-    """Return what was spent in between."""
-    return Cost(
-        token_evaluations=after.token_evaluations - before.token_evaluations,
-        model_calls=after.model_calls - before.model_calls,
-        seconds=after.seconds - before.seconds,
-        cached=after.cached - before.cached,
-    )
+def pursue(hunts: Sequence[Hunt], *, method: Method, budget: float, meter: Meter | None) -> None:
+    """Run the hunts of some places: all candidates of each, or draws within a budget."""
+    told = None if meter is None else meter.advance
+    if method == "adaptive":
+        run_hunts(hunts, budget=budget, told=told)
+        return
+    for hunt in hunts:
+        hunt.exhaust()
+        if told is not None:
+            told(hunt.cost.token_evaluations)
 
 
 def _place(

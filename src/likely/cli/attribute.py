@@ -171,8 +171,8 @@ def attribute(
     exclude = _numbers(effort.exclude, "--exclude") or ()
     path = out_path(output, name=f"attribute {model.model}", suffixes=SUFFIXES)
     prompt = _prompt(subject)
-    from likely.attribution.attribute import attribute_case
     from likely.attribution.case import frame_case
+    from likely.attribution.question import attribute_case
     from likely.cli.attribution_screen import screen_lines
 
     loaded = load_model(model, output)

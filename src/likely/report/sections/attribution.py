@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from likely.attribution.attribute import attribute_case
 from likely.attribution.case import Case, frame_case
 from likely.attribution.cells import EDGES_NATS
+from likely.attribution.question import attribute_case
 from likely.attribution.result import Attribution
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from likely.attribution.adaptive import Method, find_adaptively, find_exactly
+from likely.attribution.adaptive import Method, found_by, hunt_score
 from likely.attribution.case import Case, Prompt, frame_case
 from likely.attribution.eligible import Rule
 from likely.attribution.gathering import (
@@ -12,10 +12,10 @@ from likely.attribution.gathering import (
     Terms,
     default_budget,
     gather,
-    late_first,
-    less,
     measure_noise,
     open_case,
+    parts_late_first,
+    pursue,
 )
 from likely.attribution.groups import Group, Groups, split_case
 from likely.attribution.result import Attribution
@@ -139,25 +139,20 @@ def attribute_case(
     )  # fmt: skip
     case, split = split_case(case, groups)
     opening = open_case(model, case, terms, exclude=exclude, settings=settings)
-    spending = opening.stem.spending
     if budget is None:
         budget = default_budget(opening.n_candidates, case)
     found: dict[Group, Answered] = {}
-    for n_left, group in late_first(split):
-        before = spending.cost
-        share = max(0.0, budget - before.token_evaluations) / n_left
-        search, excluded = opening.search(group, is_guided=method != "exact")
-        if method == "exact":
-            one = find_exactly(search, level=level)
-        else:
-            one = find_adaptively(
-                search, tolerance=tolerance, level=level, budget=share,
-                spent=lambda: spending.cost.token_evaluations,
+    for part, share in parts_late_first(
+        split, budget - opening.stem.spending.cost.token_evaluations
+    ):
+        opened = [opening.search(group, is_guided=method != "exact") for group in part]
+        hunts = [hunt_score(search, tolerance=tolerance, level=level) for search, _ in opened]
+        pursue(hunts, method=method, budget=share, meter=meter)
+        for group, hunt, (search, excluded) in zip(part, hunts, opened, strict=True):
+            found[group] = Answered(
+                found=found_by(hunt, level=level), cost=hunt.cost,
+                excluded_mass=excluded + search.aside,
             )  # fmt: skip
-        spent = less(spending.cost, before)
-        if meter is not None:
-            meter.advance(spent.token_evaluations)
-        found[group] = Answered(found=one, cost=spent, excluded_mass=excluded + search.aside)
     answered = [found[group] for group in split]
     noise = measure_noise(opening, case, answered, terms, settings)
-    return gather(model, case, answered, terms, noise=noise, cost=spending.cost)
+    return gather(model, case, answered, terms, noise=noise, cost=opening.stem.spending.cost)
