@@ -111,7 +111,7 @@ def test_each_candidate_counts_one_on_average(law):
         final[seed, tokens[done]] = 1.0 / evidence.inclusion[done]
     for weights in (final, prompt):
         often = np.flatnonzero((weights > 0.0).sum(axis=0) >= 40)
-        assert len(often) > 20
+        assert len(often) >= 20
         error = weights[:, often].std(axis=0, ddof=1) / math.sqrt(n_seeds)
         gap = np.abs(weights[:, often].mean(axis=0) - 1.0)
         assert (gap <= 4.5 * error + 1e-12).all()

@@ -22,7 +22,8 @@ FIRST_SIZE = 4096.0
 
 _MANY = 32.0  # effective draws from which one round is believed: with fewer, what it missed
 # may be what matters, and another one must find the same
-_FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # from a round's size to the next
+_AGAIN = 2.0  # growth of the round that must find the same
+_FACTORS = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # from a round's size to the next
 _CAUTION = 1.5  # by what the error that is forecast has to stay below what is asked for
 
 
@@ -156,8 +157,7 @@ class Hunt:
     def _draw(self) -> None:
         before = self.search.stem.spending.cost
         self.search.draw(self._size)
-        spent = self.search.stem.spending.cost - before
-        self.cost += spent
+        self.cost += self.search.stem.spending.cost - before
         self.n_rounds += 1
         if self.search.evidence().is_exact:
             self.exhaust()
@@ -166,11 +166,12 @@ class Hunt:
         factor = _growth(found, forecast, self.tolerance)
         is_known = factor == 0.0
         if is_known and not self._was_known and float(found.diagnostics["n_effective"]) < _MANY:
-            factor = 1.0
+            factor = _AGAIN
         self._was_known = is_known
-        self._size *= max(1.0, factor)
         self.reason = "tolerance" if factor == 0.0 else "budget"
-        self.next_cost = min(spent.token_evaluations * factor, float(self.search.cost_left))
+        thought = self.cost.token_evaluations * max(0.0, factor - 1.0)
+        self.next_cost = min(max(1.0, thought), float(self.search.cost_left)) if factor else 0.0
+        self._size *= max(1.0, factor)
 
 
 def run_hunts(

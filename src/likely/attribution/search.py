@@ -3,13 +3,14 @@
 A candidate token is a hypothesis and the tokens after it are observations. Reading the suffix a
 block at a time, the posterior over candidates narrows; each one is kept with a chance that follows
 its current posterior, and counts one over that chance, so that what is dropped is made up for by
-what is kept (`likely.attribution.thinning`). A round leaves some candidates evaluated to the end.
-The next round takes those as certain and draws afresh from all others, with what is known of them
-by now: each round's estimate is unbiased given the rounds before it.
+what is kept (`likely.attribution.thinning`). Every candidate has one random number for good, and
+stays while that is below its chance: a larger round holds a smaller one and adds to it, and what
+was read once is not read again.
 
 Sources:
     Horvitz and Thompson (1952) for the estimate; Fearnhead and Clifford (2003) for keeping the
-    likely particles and thinning the others; the chances follow Neyman allocation.
+    likely particles and thinning the others; Ohlsson (1995), "Coordination of samples using
+    permanent random numbers"; the chances follow Neyman allocation.
 """
 
 import math
@@ -112,28 +113,27 @@ class Search:
     told: InitVar[Bool[np.ndarray, "V"] | None] = None
     log_mass: float = 0.0
     aside: float = field(init=False, default=0.0)
-    # Whose prior is told, now and when the round began; what the others have together; and how far
-    # the latest round's estimate of that was off.
-    is_told: Bool[np.ndarray, "V"] = field(init=False)
+    # Whose prior was told at first, and is known by now; what the others had together at first;
+    # and how far the latest round's estimate of that was off.
     was_told: Bool[np.ndarray, "V"] = field(init=False)
+    is_told: Bool[np.ndarray, "V"] = field(init=False)
     untold_mass: float = field(init=False)
     unaccounted: float = field(init=False, default=0.0)
-    # Of every candidate: the log of its chance in a round of size 1, and bounds from what was read.
-    log_allotted: Float[np.ndarray, "V"] = field(init=False)
+    # Of every candidate: its random number, and bounds from what was read.
+    lot: Float[np.ndarray, "V"] = field(init=False)
     log_x_bound: Float[np.ndarray, "V"] = field(init=False)
     log_y_bound: Float[np.ndarray, "V"] = field(init=False)
     log_b_bound: Float[np.ndarray, "V"] = field(init=False)
-    size: float = np.inf
-    # Of those evaluated to the end: places in `allowed`, and the log-probability of each suffix
-    # token, for sure in earlier rounds or with a chance in the latest one.
+    # Of those evaluated to the end, in any round: places in `allowed`, and the log-probability of
+    # each suffix token; and for each candidate its row there, or -1.
     done: Int[np.ndarray, "n"] = field(init=False)
     read: Float[np.ndarray, "n T"] = field(init=False)
-    chance: Float[np.ndarray, "n"] = field(init=False)
-    # Of those that the latest round read to the end of the prompt and no further.
-    part: Int[np.ndarray, "p"] = field(init=False)
-    part_read: Float[np.ndarray, "p t"] = field(init=False)
-    part_chance: Float[np.ndarray, "p"] = field(init=False)
-    prompt_chance: Float[np.ndarray, "n"] = field(init=False)
+    row: Int[np.ndarray, "V"] = field(init=False)
+    # The latest round: its size, those that it kept to the end, and those that it kept to the end
+    # of the prompt and no further.
+    size: float = np.inf
+    kept: "Kept" = field(init=False)
+    part: "Kept" = field(init=False)
 
     def __post_init__(self, told: Bool[np.ndarray, "V"] | None) -> None:
         self.log_prior = self.log_prior.copy()
@@ -142,15 +142,19 @@ class Search:
                 f"the prompt is impossible at position {self.place}: the model gives token "
                 f"{self.actual}, which stands there, no probability"
             )
-        self.is_told = np.ones(len(self.allowed), dtype=bool) if told is None else told.copy()
-        self.untold_mass = float(np.exp(self.log_prior[~self.is_told]).sum())
-        self.log_allotted = self.log_guide - logsumexp(self.log_guide)
+        n_vocab = len(self.allowed)
+        self.was_told = np.ones(n_vocab, dtype=bool) if told is None else told.copy()
+        self.is_told = self.was_told.copy()
+        self.untold_mass = float(np.exp(self.log_prior[~self.was_told]).sum())
+        self.log_guide = self.log_guide - float(logsumexp(self.log_guide))
+        self.lot = self.rng.random(n_vocab)
         self.log_x_bound = self.log_prior.copy()
         self.log_y_bound = self.log_prior.copy()
-        self.log_b_bound = np.zeros(len(self.allowed))
+        self.log_b_bound = np.zeros(n_vocab)
         self.done = np.empty(0, dtype=np.int64)
         self.read = np.empty((0, len(self.suffix)))
-        self._settle()
+        self.row = np.full(n_vocab, -1, dtype=np.int64)
+        self.kept = self.part = NONE_KEPT
 
     @property
     def n_candidates(self) -> int:
@@ -177,51 +181,53 @@ class Search:
 
     def exhaust(self) -> None:
         """Evaluate every candidate to the end."""
-        self._settle()
-        rest = self._rest()
+        rest = np.flatnonzero((self.log_prior > -np.inf) & (self.row < 0))
         for start in range(0, len(rest), _AT_ONCE):
             part = rest[start : start + _AT_ONCE]
-            self._run(part, np.ones(len(part)), size=np.inf)
+            self._run(Kept.sure(part), size=np.inf)
+        self._take_all()
 
     def draw(self, size: float) -> None:
-        """Run a round: draw from all that were not evaluated to the end.
+        """Run a round, which holds every smaller one.
 
         Args:
             size: How many candidates would be read if the posterior were flat; the more it is
                 peaked, the fewer are.
         """
-        self._settle()
         self.size = size
-        rest = self._rest()
-        chance = np.minimum(1.0, size * np.exp(self.log_allotted[rest]))
-        chance[self.allowed[rest] == self.actual] = 1.0
-        drawn = self.rng.random(len(rest)) < chance
-        self._run(rest[drawn], chance[drawn], size=later_share(len(self.suffix)) * size)
+        chance = np.minimum(1.0, size * np.exp(self.log_guide))
+        chance[self.allowed == self.actual] = 1.0
+        drawn = np.flatnonzero((self.lot < chance) & (self.log_prior > -np.inf))
+        self._run(
+            Kept(index=drawn, chance=chance[drawn], prompt_chance=chance[drawn]),
+            size=later_share(len(self.suffix)) * size,
+        )
         if not self.n_left:  # all were drawn, so none of them is there by chance
-            self._settle()
+            self._take_all()
 
     def evidence(self) -> Evidence:
         """Return what is known now."""
         is_rest = self.log_prior > -np.inf
-        is_rest[self.done] = False
-        part, part_read, part_chance = self.part, self.part_read, self.part_chance
+        is_rest[self.kept.index] = False
+        part = self.part
         if self.n_prompt == 0:  # nothing of the prompt is left to read: known once the prior is
-            sure, late = np.flatnonzero(is_rest & self.was_told), ~self.was_told[part]
-            part_chance = np.concatenate([np.ones(len(sure)), part_chance[late]])
-            part = np.concatenate([sure, part[late]])
-            part_read = np.empty((len(part), 0))
-        first = np.argsort(self.allowed[self.done] != self.actual, kind="stable")
-        done, read = self.done[first], self.read[first]
-        order = np.concatenate([done, part])
-        unread = np.full((len(part), len(self.suffix) - self.n_prompt), -np.inf)
+            late = part.take(~self.was_told[part.index])
+            part = Kept.sure(np.flatnonzero(is_rest & self.was_told)).plus(late)
+        first = np.argsort(self.allowed[self.kept.index] != self.actual, kind="stable")
+        final = self.kept.take(first)
+        read = self.read[self.row[final.index]]
+        both = final.plus(part)
+        unread = np.full((len(part.index), len(self.suffix) - self.n_prompt), -np.inf)
+        # What was read to the end of the prompt has its bound as its value.
+        log_prompt = self.log_x_bound[both.index] - self.log_prior[both.index]
         return Evidence(
             places=(self.place,),
-            tokens=self.allowed[order][:, None],
-            log_prior=self.log_prior[order],
-            log_prompt=np.concatenate([read[:, : self.n_prompt], part_read]).sum(axis=1),
+            tokens=self.allowed[both.index][:, None],
+            log_prior=self.log_prior[both.index],
+            log_prompt=log_prompt,
             log_response=np.concatenate([read[:, self.n_prompt :], unread]),
-            inclusion=np.concatenate([self.chance[first], np.zeros(len(part))]),
-            prompt_inclusion=np.concatenate([self.prompt_chance[first], part_chance]),
+            inclusion=np.concatenate([final.chance, np.zeros(len(part.index))]),
+            prompt_inclusion=both.prompt_chance,
             resolution=0.0 if not is_rest.any() else 1.0 / self.size + self.unaccounted,
             omitted=Omitted(
                 log_prior=self.log_prior[is_rest],
@@ -231,147 +237,129 @@ class Search:
             ),
         )
 
-    def _rest(self) -> Int[np.ndarray, "r"]:
-        is_rest = self.log_prior > -np.inf
-        is_rest[self.done] = False
-        return np.flatnonzero(is_rest)
+    def _take_all(self) -> None:
+        self.kept, self.part, self.unaccounted = Kept.sure(self.done), NONE_KEPT, 0.0
 
-    def _settle(self) -> None:
-        """Take what was evaluated to the end as certain from now on."""
-        self.was_told = self.is_told.copy()
-        self.unaccounted = 0.0
-        self.chance = np.ones(len(self.done))
-        self.prompt_chance = np.ones(len(self.done))
-        self._forget_part()
-
-    def _forget_part(self) -> None:
-        self.part = np.empty(0, dtype=np.int64)
-        self.part_read = np.empty((0, self.n_prompt))
-        self.part_chance = np.empty(0)
-
-    def _run(
-        self, chosen: Int[np.ndarray, "b"], chance: Float[np.ndarray, "b"], *, size: float
-    ) -> None:
-        """Read the suffix after each chosen candidate, thinning them on the way."""
-        if not len(chosen):
-            return
-        branches = self.stem.branches(self.length, len(chosen))
-        chosen, chance, read = self._begin(branches, chosen, chance, size=size)
+    def _run(self, live: "Kept", *, size: float) -> None:
+        """Read the suffix after candidates that were not read before, thinning all on the way."""
+        self.kept = self.part = NONE_KEPT
         n_all = len(self.suffix)
-        prompt_chance = chance
+        live, read, branches = self._begin(live, is_whole=size == np.inf)
         if not self.n_prompt:
-            prompt_chance = np.where(self.was_told[chosen], 1.0, chance)
-        while len(chosen):
-            self._note(chosen, read)
+            live = live.at_prompt(np.where(self.was_told[live.index], 1.0, live.chance))
+        while len(live.index):
+            self._note(live.index, read)
             n_read = read.shape[1]
             if n_read == n_all:
                 break
             if size < np.inf:
-                kept, chance_after = self._thin(chosen, read, chance, size)
-                self._keep_part(chosen, read, prompt_chance, ~kept)
-                chosen, read = chosen[kept], read[kept]
-                chance, prompt_chance = chance_after[kept], prompt_chance[kept]
-                if not len(chosen):
-                    break
-                branches.keep(np.flatnonzero(kept))
-            step = self._step(len(chosen), n_read, is_whole=size == np.inf)
-            block = np.broadcast_to(self.suffix[n_read : n_read + step], (len(chosen), step))
-            new = branches.grow(block, last=n_read + step == n_all)
-            read = np.concatenate([read, new], axis=1)
+                live, read = self._thin(live, read, branches, size)
             if n_read < self.n_prompt:
-                prompt_chance = chance
-        self._finish(chosen, read, chance, prompt_chance)
+                live = live.at_prompt(live.chance)
+            read = self._read_on(live, read, branches, is_whole=size == np.inf)
+        self._finish(live, read)
 
     def _begin(
-        self,
-        branches: Branches,
-        chosen: Int[np.ndarray, "b"],
-        chance: Float[np.ndarray, "b"],
-        *,
-        size: float,
-    ) -> tuple[Int[np.ndarray, "c"], Float[np.ndarray, "c"], Float[np.ndarray, "c t"]]:
-        """Read candidates with the first tokens after them; return those that are possible."""
-        step = self._step(len(chosen), 0, is_whole=size == np.inf)
-        after = np.broadcast_to(self.suffix[:step], (len(chosen), step))
-        tokens = np.concatenate([self.allowed[chosen][:, None], after], axis=1)
+        self, live: "Kept", *, is_whole: bool
+    ) -> tuple["Kept", Float[np.ndarray, "c t"], "Branches | None"]:
+        """Read new candidates with the first tokens after them; return those that are possible."""
+        is_new = self.row[live.index] < 0
+        fresh = live.index[is_new]
+        step = self._step(len(fresh), 0, is_whole=is_whole)
+        read = np.zeros((len(live.index), step))
+        read[~is_new] = self.read[self.row[live.index[~is_new]], :step]
+        if not len(fresh):
+            return live, read, None
+        branches = self.stem.branches(self.length, len(fresh))
+        after = np.broadcast_to(self.suffix[:step], (len(fresh), step))
+        tokens = np.concatenate([self.allowed[fresh][:, None], after], axis=1)
         is_last = step == len(self.suffix)
+        going = np.ones(len(fresh), dtype=bool)
         try:
             found = branches.grow(tokens, last=is_last)
         except UntoldError as error:
-            going = self._set_aside(chosen, error)
+            going = self._set_aside(fresh, error)
             branches.keep(np.flatnonzero(going))
-            chosen, chance = chosen[going], chance[going]
             found = branches.grow(tokens[going], last=is_last)
-        self._learn(chosen, chance, found[:, 0])
-        going = self.log_prior[chosen] > -np.inf
-        if not going.all():
-            branches.keep(np.flatnonzero(going))
-        return chosen[going], chance[going], found[going, 1:]
+        self._learn(fresh[going], found[:, 0], live)
+        possible = self.log_prior[fresh[going]] > -np.inf
+        if not possible.all():
+            branches.keep(np.flatnonzero(possible))
+        going[going] = possible
+        read[np.flatnonzero(is_new)[going]] = found[possible, 1:]
+        stays = np.ones(len(live.index), dtype=bool)
+        stays[is_new] = going
+        return live.take(stays), read[stays], branches
 
-    def _set_aside(self, chosen: Int[np.ndarray, "b"], error: UntoldError) -> Bool[np.ndarray, "b"]:
+    def _set_aside(self, fresh: Int[np.ndarray, "b"], error: UntoldError) -> Bool[np.ndarray, "b"]:
         """Leave out the candidates whose prior is not told; return which ones go on."""
         going = ~error.is_bound[:, 0]
         self.aside += float(np.exp(error.log_bounds[~going, 0] - self.log_mass).sum())
-        lost = self.allowed[chosen[~going]]
+        lost = self.allowed[fresh[~going]]
         if error.is_bound[going].any() or self.aside > _MOST_ASIDE or self.actual in lost:
             raise error
-        self.log_prior[chosen[~going]] = -np.inf
+        self.log_prior[fresh[~going]] = -np.inf
         return going
 
     def _learn(
-        self,
-        chosen: Int[np.ndarray, "b"],
-        chance: Float[np.ndarray, "b"],
-        log_prior: Float[np.ndarray, "b"],
+        self, fresh: Int[np.ndarray, "b"], log_prior: Float[np.ndarray, "b"], live: "Kept"
     ) -> None:
         """Take the priors that were not told before, and leave the rest of the mass to others."""
-        new = ~self.is_told[chosen]
+        new = ~self.is_told[fresh]
         if not new.any():
             return
-        named, prior = chosen[new], np.exp(log_prior[new] - self.log_mass)
-        self.unaccounted = abs(self.untold_mass - float(np.sum(prior / chance[new])))
-        self.log_prior[named] = log_prior[new] - self.log_mass
-        self.is_told[named] = True
+        self.log_prior[fresh[new]] = log_prior[new] - self.log_mass
+        self.is_told[fresh[new]] = True
+        named = live.take(self.is_told[live.index] & ~self.was_told[live.index])
+        prior = np.exp(self.log_prior[named.index])
+        self.unaccounted = abs(self.untold_mass - float(np.sum(prior / named.chance)))
         rest = np.flatnonzero(~self.is_told & (self.log_prior > -np.inf))
-        least = _LEAST_LEFT * self.untold_mass * len(rest) / (len(rest) + len(named))
-        self.untold_mass = max(self.untold_mass - float(prior.sum()), least)
         if len(rest):
+            all_named = self.is_told & ~self.was_told
+            told_now = float(np.exp(self.log_prior[all_named]).sum())
+            least = _LEAST_LEFT * self.untold_mass * len(rest) / int((~self.was_told).sum())
             share = self.log_prior[rest] - float(logsumexp(self.log_prior[rest]))
-            self.log_prior[rest] = share + np.log(self.untold_mass)
+            self.log_prior[rest] = share + np.log(max(self.untold_mass - told_now, least))
             self.log_x_bound[rest] = self.log_y_bound[rest] = self.log_prior[rest]
 
     def _step(self, n_rows: int, n_read: int, *, is_whole: bool) -> int:
         """Return how many tokens to read before the next thinning."""
         left = len(self.suffix) - n_read
-        if is_whole:
+        if is_whole or not n_rows:
             return left
         again = self.length + n_read if self.stem.reads_anew else 0
         return min(left, max(1, -(-_PASS // n_rows), n_read // 2, again // 2))
 
-    def _note(self, chosen: Int[np.ndarray, "b"], read: Float[np.ndarray, "b t"]) -> None:
+    def _note(self, live: Int[np.ndarray, "b"], read: Float[np.ndarray, "b t"]) -> None:
         """Keep what a partial reading says: nothing can weigh more than that."""
-        in_response = read[:, self.n_prompt :].sum(axis=1)
-        self.log_y_bound[chosen] = self.log_prior[chosen] + read.sum(axis=1)
-        self.log_x_bound[chosen] = self.log_prior[chosen] + read[:, : self.n_prompt].sum(axis=1)
-        self.log_b_bound[chosen] = in_response
+        known = self.row[live] >= 0
+        live, read = live[~known], read[~known]
+        self.log_y_bound[live] = self.log_prior[live] + read.sum(axis=1)
+        self.log_x_bound[live] = self.log_prior[live] + read[:, : self.n_prompt].sum(axis=1)
+        self.log_b_bound[live] = read[:, self.n_prompt :].sum(axis=1)
 
     def _thin(
         self,
-        chosen: Int[np.ndarray, "b"],
+        live: "Kept",
         read: Float[np.ndarray, "b t"],
-        chance: Float[np.ndarray, "b"],
+        branches: "Branches | None",
         size: float,
-    ) -> tuple[Bool[np.ndarray, "b"], Float[np.ndarray, "b"]]:
-        """Return who is kept, and everyone's chance of being kept up to now."""
-        every = np.concatenate([self.done, chosen])
-        log_weight = np.concatenate([np.zeros(len(self.done)), -np.log(chance)])
-        known = np.concatenate([self.read[:, : read.shape[1]], read])
-        log_share = self._log_share(self.log_prior[every], known, log_weight)
+    ) -> tuple["Kept", Float[np.ndarray, "c t"]]:
+        """Return those that are kept, with everyone's chance of being kept up to now."""
+        log_weight = -np.log(live.chance)
+        log_share = self._log_share(self.log_prior[live.index], read, log_weight)
         log_total = float(logsumexp(TEMPER * log_share + log_weight))
-        self.log_allotted[chosen] = TEMPER * log_share[len(self.done) :] - log_total
-        after = np.minimum(chance, size * np.exp(self.log_allotted[chosen]))
-        after[self.allowed[chosen] == self.actual] = 1.0
-        return self.rng.random(len(chosen)) * chance < after, after
+        after = np.minimum(live.chance, size * np.exp(TEMPER * log_share - log_total))
+        after[self.allowed[live.index] == self.actual] = 1.0
+        stays = self.lot[live.index] < after
+        stays |= self.allowed[live.index] == self.actual
+        if read.shape[1] >= self.n_prompt:
+            self.part = self.part.plus(live.take(~stays))
+        if branches is not None:
+            is_new = self.row[live.index] < 0
+            branches.keep(np.flatnonzero(stays[is_new]))
+        live = Kept(index=live.index, chance=after, prompt_chance=live.prompt_chance)
+        return live.take(stays), read[stays]
 
     def _log_share(
         self,
@@ -390,29 +378,74 @@ class Search:
             shares.append(log_y - float(logsumexp(log_y + log_weight)) - math.log(2.0))
         return np.asarray(np.logaddexp(shares[0], shares[-1]))
 
-    def _keep_part(
+    def _read_on(
         self,
-        chosen: Int[np.ndarray, "b"],
+        live: "Kept",
         read: Float[np.ndarray, "b t"],
-        prompt_chance: Float[np.ndarray, "b"],
-        dropped: Bool[np.ndarray, "b"],
-    ) -> None:
-        if read.shape[1] < self.n_prompt or not dropped.any():
-            return
-        self.part = np.concatenate([self.part, chosen[dropped]])
-        self.part_read = np.concatenate([self.part_read, read[dropped, : self.n_prompt]])
-        self.part_chance = np.concatenate([self.part_chance, prompt_chance[dropped]])
+        branches: "Branches | None",
+        *,
+        is_whole: bool,
+    ) -> Float[np.ndarray, "b u"]:
+        """Return what was read with the next tokens: of new candidates from the model."""
+        is_new = self.row[live.index] < 0
+        n_new, n_read = int(is_new.sum()), read.shape[1]
+        step = self._step(n_new, n_read, is_whole=is_whole)
+        upto = n_read + step
+        more = np.empty((len(live.index), step))
+        more[~is_new] = self.read[self.row[live.index[~is_new]], n_read:upto]
+        if n_new and branches is not None:
+            block = np.broadcast_to(self.suffix[n_read:upto], (n_new, step))
+            more[is_new] = branches.grow(block, last=upto == len(self.suffix))
+        return np.concatenate([read, more], axis=1)
 
-    def _finish(
-        self,
-        chosen: Int[np.ndarray, "b"],
-        read: Float[np.ndarray, "b T"],
-        chance: Float[np.ndarray, "b"],
-        prompt_chance: Float[np.ndarray, "b"],
-    ) -> None:
-        if not len(chosen):
-            return
-        self.done = np.concatenate([self.done, chosen])
-        self.read = np.concatenate([self.read, read])
-        self.chance = np.concatenate([self.chance, chance])
-        self.prompt_chance = np.concatenate([self.prompt_chance, prompt_chance])
+    def _finish(self, live: "Kept", read: Float[np.ndarray, "b T"]) -> None:
+        is_new = self.row[live.index] < 0
+        fresh = live.index[is_new]
+        self.row[fresh] = np.arange(len(self.done), len(self.done) + len(fresh))
+        self.done = np.concatenate([self.done, fresh])
+        self.read = np.concatenate([self.read, read[is_new]])
+        self.kept = live
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Candidates that a round kept up to some point.
+
+    Attributes:
+        index: Shape ``(n,)``: places among all candidates.
+        chance: Shape ``(n,)``: of each, of being kept up to there.
+        prompt_chance: Shape ``(n,)``: of being kept to the end of the prompt.
+    """
+
+    index: Int[np.ndarray, "n"]
+    chance: Float[np.ndarray, "n"]
+    prompt_chance: Float[np.ndarray, "n"]
+
+    @classmethod
+    def sure(cls, index: Int[np.ndarray, "n"]) -> "Kept":
+        """Return candidates that were sure to be kept."""
+        ones = np.ones(len(index))
+        return cls(index=index, chance=ones, prompt_chance=ones)
+
+    def take(self, chosen: Bool[np.ndarray, "n"] | Int[np.ndarray, "m"]) -> "Kept":
+        """Return some of them."""
+        return Kept(
+            index=self.index[chosen],
+            chance=self.chance[chosen],
+            prompt_chance=self.prompt_chance[chosen],
+        )
+
+    def plus(self, others: "Kept") -> "Kept":
+        """Return these, then others."""
+        return Kept(
+            index=np.concatenate([self.index, others.index]),
+            chance=np.concatenate([self.chance, others.chance]),
+            prompt_chance=np.concatenate([self.prompt_chance, others.prompt_chance]),
+        )
+
+    def at_prompt(self, chance: Float[np.ndarray, "n"]) -> "Kept":
+        """Return them with this chance of being kept to the end of the prompt."""
+        return Kept(index=self.index, chance=self.chance, prompt_chance=chance)
+
+
+NONE_KEPT = Kept.sure(np.empty(0, dtype=np.int64))

@@ -173,10 +173,7 @@ class Thinned:
         earlier: Float[np.ndarray, "n"],
         factor: float,
     ) -> float:
-        """Return the standard error to expect of another set of draws with larger chances.
-
-        The candidates here are sure by then, and what was not drawn is estimated by what was:
-        each candidate stands for ``1 / chance - 1`` others like it.
+        """Return the standard error to expect of a round with larger chances.
 
         Args:
             influence: As `spread` takes it.
@@ -185,9 +182,8 @@ class Thinned:
         """
         chance = np.minimum(1.0, factor * self.chance)
         before = np.minimum(1.0, factor * self.earlier)
-        others = self.weight - 1.0
         variance = (1.0 / before - 1.0) * earlier**2 + (1.0 / chance - 1.0 / before) * influence**2
-        return float(np.sqrt(np.sum(others * variance) + (self.resolution / factor) ** 2))
+        return float(np.sqrt(np.sum(self.weight * variance) + (self.resolution / factor) ** 2))
 
     def estimate(
         self,
