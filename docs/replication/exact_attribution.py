@@ -8,6 +8,7 @@ written to the working folder as it is done, so that a run that was stopped goes
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ def main() -> None:
         evidence = as_evidence(case, position, read)
         found = measure(evidence, level=0.95, method="exact")
         places.append({"position": position, "token": case.prompt[position], **numbers(found)})
-        print(position, found.score.summary(), flush=True)
+        sys.stdout.write(f"{position} {found.score.summary()}\n")
     record = {
         "made_by": "docs/replication/exact_attribution.py",
         "model": model.info.name,

@@ -196,7 +196,9 @@ def test_candidates_that_do_not_reach_the_mass_are_said_to(monkeypatch):
     whole = replacement(model, true, 1, mass=1.0)[0]
     held = 0
     for seed in range(10):
-        found = attribute(model, "<1><2><3>", true.case.response, tolerance=9.0, seed=seed)
+        found = attribute(
+            model, "<1><2><3>", true.case.response, tolerance=9.0, budget=150.0, seed=seed
+        )
         (place,) = replacement(model, found, 1)
         assert found.at(1).method == "adaptive"
         assert not place.reached
