@@ -4,11 +4,15 @@ About three million token evaluations, an hour or two on two cores. Each block o
 written to the working folder as it is done, so that a run that was stopped goes on:
 
     python docs/replication/exact_attribution.py --work FOLDER
+
+With --adaptive the adaptive engine is run at every position, without a budget, and its scores are
+put beside the exact ones.
 """
 
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +36,9 @@ def main() -> None:
     """Evaluate what is missing, and write the fixture once all is there."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True)
-    folder = parser.parse_args().work
+    parser.add_argument("--adaptive", action="store_true")
+    arguments = parser.parse_args()
+    folder = arguments.work
     folder.mkdir(parents=True, exist_ok=True)
     model = likely.load("smollm2")
     case = attribution.frame_case(model, PROMPT, generate=4)
@@ -42,7 +48,8 @@ def main() -> None:
         read = every_candidate(stem, case, position, folder)
         evidence = as_evidence(case, position, read)
         found = measure(evidence, level=0.95, method="exact")
-        places.append({"position": position, "token": case.prompt[position], **numbers(found)})
+        place = {"position": position, "token": case.prompt[position], **numbers(found)}
+        places.append(place | (adaptive(model, case, position) if arguments.adaptive else {}))
         sys.stdout.write(f"{position} {found.score.summary()}\n")
     record = {
         "made_by": "docs/replication/exact_attribution.py",
@@ -55,6 +62,22 @@ def main() -> None:
         "places": places[::-1],
     }
     write_whole(FIXTURE, [dumps(record, indent=1).encode() + b"\n"])
+
+
+def adaptive(
+    model: likely.LanguageModel, case: attribution.Case, position: int
+) -> dict[str, object]:
+    """Return what the adaptive engine says of a position when it may spend what it takes."""
+    one = replace(case, positions=(position,))
+    found = attribution.attribute_case(model, one, budget=float("inf"))
+    place = found.places[0]
+    score = place.measures.score
+    return {
+        "adaptive": {
+            "score": score.value, "low": score.low, "high": score.high,
+            "converged": place.converged, "token_evaluations": place.cost.token_evaluations,
+        }
+    }  # fmt: skip
 
 
 def every_candidate(stem: Stem, case: attribution.Case, position: int, folder: Path) -> np.ndarray:
