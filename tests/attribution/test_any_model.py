@@ -5,12 +5,13 @@ import pytest
 from attribution.listing_models import Listing, wide_table
 
 import likely
-from likely.attribution import adaptive, attribute, frame_case
+from likely.attribution import adaptive, attribute, frame_case, gathering
 from likely.attribution.intervals import score_interval, truncated
 from likely.attribution.measures import final_sample, measure
 from likely.attribution.opening import open_search
 from likely.attribution.prior import NextLaws
 from likely.core.branches import open_stem
+from likely.core.logspace import logsumexp
 from likely.errors import CapabilityError, InputError
 
 PROBE = "ABBA"
@@ -93,7 +94,7 @@ def test_bounds_hold_and_use_the_mass_that_is_left(position):
         search = searched(laws, case, seed=seed, size=6.0, position=position)
         evidence = search.evidence()
         left = 1.0 - np.exp(evidence.log_prior[evidence.inclusion > 0.0]).sum()
-        assert np.exp(evidence.omitted.log_prior_mass) == pytest.approx(left, abs=1e-9)
+        assert np.exp(logsumexp(evidence.omitted.log_prior)) == pytest.approx(left, abs=1e-9)
         found = measure(evidence, level=0.95, method="adaptive")
         low, high = score_interval(float(evidence.log_response[0].sum()), truncated(evidence))
         assert low - 1e-9 <= exact.measures.score.value <= high + 1e-9
@@ -194,3 +195,19 @@ def test_a_server_of_unknown_vocabulary_is_refused(loopback, connect):
     loopback.serve(wavy(), "vllm")
     with pytest.raises(InputError, match="n_vocab="):
         attribute(connect(), **CASE)
+
+
+def test_a_token_whose_bytes_a_server_does_not_tell_still_has_a_name(monkeypatch):
+    model = wide_table(30)
+    whole = attribute(model, [3, 1, 4], [5], context=[2], method="exact")
+
+    def untold(token):
+        raise CapabilityError(f"the server does not tell the bytes of token {token}")
+
+    told = model.tokenizer.token_bytes
+    monkeypatch.setattr(
+        model.tokenizer, "token_bytes", lambda token: untold(token) if token == 7 else told(token)
+    )
+    piece = gathering._piece(model, [7], [0])
+    assert piece == model.tokenizer.decode([7])
+    assert gathering._piece(model, [3], [0]) == whole.places[0].text

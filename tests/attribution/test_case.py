@@ -4,8 +4,7 @@ import pytest
 from attribution_truth import chain, random_table
 
 import likely
-from likely.attribution import Case, frame_case
-from likely.attribution.case import with_response
+from likely.attribution import frame_case
 from likely.errors import InputError, LikelyWarning
 
 
@@ -266,12 +265,3 @@ def test_an_open_reply_that_the_template_would_trim_is_flagged(toy_bpe):
     messages = [*MESSAGES, {"role": "assistant", "content": "Well,  "}]
     case = frame_case(toy_bpe, messages, "yes")
     assert "template_trims" in case.flags
-
-
-def test_another_response_keeps_the_prompt():
-    model = random_table()
-    case = frame_case(model, "ab", "c")
-    other = with_response(model, case, (3, 3))
-    assert isinstance(other, Case)
-    assert (other.response_text, other.response_spans) == ("dd", ((0, 1), (1, 2)))
-    assert (other.prompt, other.positions) == (case.prompt, case.positions)

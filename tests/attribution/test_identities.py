@@ -280,7 +280,7 @@ def test_the_size_of_batches_changes_nothing(dtype, atol, monkeypatch):
     monkeypatch.setattr(branching, "_PASS_TOKENS", 1)
     alone = attribute(model, PROMPT, RESPONSE, **asked)
     assert alone.cost.model_calls > 10 * whole.cost.model_calls
-    monkeypatch.setattr(search, "_AT_ONCE", 7)
+    monkeypatch.setattr(search, "AT_ONCE", 7)
     sevens = attribute(model, PROMPT, RESPONSE, **asked)
     for other in (alone, sevens):
         np.testing.assert_allclose(other.scores, whole.scores, atol=atol)

@@ -209,7 +209,8 @@ def hunt_score(search: Seeker, *, tolerance: float, level: float) -> Hunt:
 
     def aim() -> tuple[Estimate, Forecast]:
         computed = measuring(search.evidence(), level=level, method="adaptive")
-        return computed.run().score, computed.forecast
+        computed.check()
+        return computed.score(), computed.forecast
 
     return Hunt(search, aim, tolerance=tolerance)
 

@@ -3,7 +3,7 @@
 import warnings
 from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from likely.core.generation import greedy
@@ -139,12 +139,6 @@ def frame_case(
         response_text=response_text, response_spans=response_spans, roles=found,
         positions=_positions(found, chosen, positions), flags=flags,
     )  # fmt: skip
-
-
-def with_response(model: LanguageModel, case: Case, response: Ids) -> Case:
-    """Return the same prompt with another response, given as ids."""
-    text, spans = _laid_out(model, response)
-    return replace(case, response=response, response_text=text, response_spans=spans)
 
 
 def _rendered(model: LanguageModel, prompt: Prompt) -> tuple[Context, Messages]:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likely._version import __version__
-from likely.attribution import attribute_case  # by the package: a module has the name of a function
 from likely.attribution.adaptive import Method
 from likely.attribution.case import Prompt, frame_case
 from likely.attribution.mismatch import Gap, calibration_gap, gap_of
+from likely.attribution.question import attribute_case
 from likely.attribution.replacing import MASS, replacement
 from likely.attribution.result import Attribution, ModelFacts
 from likely.core.engine import Meter
@@ -158,7 +157,7 @@ class Series:
         for one in self.checkpoints:
             row: dict[str, object] = {"name": one.name, "n_positions": len(one.readings)}
             for name, mean in one.estimates().items():
-                row |= {name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}
+                row |= mean.to_columns(name)
             row |= {"converged": one.converged, "n_reached": one.n_reached}
             rows.append(row | {"token_evaluations": one.cost.token_evaluations})
         return pd.DataFrame(rows)
@@ -305,9 +304,7 @@ class _Plan:
         tried = [place for made in replaced if made is not None for place in made]
         return Checkpoint(
             name=name,
-            model=ModelFacts(
-                name=model.info.name, identity=model.info.identity, likely=__version__
-            ),
+            model=ModelFacts.of(model),
             score=self._mean(readings, "score"),
             context_entropy=self._mean(readings, "context_entropy"),
             response_entropy=self._mean(readings, "response_entropy"),

@@ -140,7 +140,7 @@ class Contrast:
             "score_second": self.second.places[i].measures.score,
         }
         for name, one in found.items():
-            row |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
+            row |= one.to_columns(name)
         return row | {
             "log_odds": self.log_odds,
             "method": place.method,

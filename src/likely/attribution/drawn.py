@@ -15,14 +15,14 @@ Sources:
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
 
-from likely._version import __version__
 from likely.attribution.case import Case, Prompt, frame_case
+from likely.attribution.records import to_record
 from likely.attribution.result import ModelFacts
 from likely.core.branches import open_stem
 from likely.core.engine import Meter
@@ -33,7 +33,7 @@ from likely.core.model import LanguageModel, Settings
 from likely.core.nucleus import Cut
 from likely.core.text.encode import Context
 from likely.errors import InputError
-from likely.stats.intervals import clopper_pearson, student_estimate
+from likely.stats.intervals import check_level, clopper_pearson, student_estimate
 from likely.stats.partial_laws import entropy_bounds, entropy_of_counts
 
 if TYPE_CHECKING:
@@ -92,21 +92,13 @@ class Draws:
         """Whether no response came twice, so that counts say nothing beyond their number."""
         return self.n_distinct == self.n
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields as a mapping for strict JSON."""
-        return {
-            name: value.to_dict() if isinstance(value, Estimate) else value
-            for name, value in ((field.name, getattr(self, field.name)) for field in fields(self))
-        }
-
     def to_row(self) -> dict[str, object]:
         """Return the numbers, each with the ends of its interval."""
         row: dict[str, object] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, Estimate):
-                ends = {f"{field.name}_low": value.low, f"{field.name}_high": value.high}
-                row |= {field.name: value.value, **ends}
+                row |= value.to_columns(field.name)
             elif field.name != "modal_tokens":
                 row[field.name] = value
         return row
@@ -157,18 +149,7 @@ class Stability:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as a mapping for strict JSON."""
-        return {
-            "prompt": self.prompt,
-            "greedy_tokens": self.greedy_tokens,
-            "greedy_text": self.greedy_text,
-            "max_tokens": self.max_tokens,
-            "temperature": self.temperature,
-            "level": self.level,
-            "seed": self.seed,
-            "model": asdict(self.model),
-            "cost": self.cost.to_dict(),
-            "draws": [draws.to_dict() for draws in self.draws],
-        }
+        return to_record(self)
 
     def to_json(self) -> str:
         """Return the same as strict JSON."""
@@ -231,8 +212,7 @@ def stability(
     """
     if n < 2:
         raise InputError(f"an interval needs at least 2 responses, got n={n!r}")
-    if not 0.0 < level < 1.0:
-        raise InputError(f"the level of an interval lies in (0, 1), got {level!r}")
+    check_level(level)
     if not len(top_p):
         raise InputError("top_p names the cuts, at least one, got none")
     cuts = [Cut(temperature=temperature, top_p=cut) for cut in top_p]
@@ -254,7 +234,7 @@ def stability(
         draws=tuple(found), prompt=case.prompt_text, greedy_tokens=case.response,
         greedy_text=case.response_text, max_tokens=max_tokens, temperature=temperature,
         level=level, seed=seed, cost=cost,
-        model=ModelFacts(name=model.info.name, identity=model.info.identity, likely=__version__),
+        model=ModelFacts.of(model),
     )  # fmt: skip
 
 

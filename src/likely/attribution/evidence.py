@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from likely.attribution.thinning import Lineage
-from likely.core.logspace import logsumexp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +72,6 @@ class Omitted:
     def n(self) -> int:
         """How many entries there are."""
         return len(self.log_prior)
-
-    @property
-    def log_prior_mass(self) -> float:
-        """Log of their prior mass, nats; ``-inf`` for none."""
-        return float(logsumexp(self.log_prior))
 
 
 NOTHING_OMITTED = Omitted(

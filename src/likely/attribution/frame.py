@@ -31,7 +31,7 @@ def _row(place: "Place", n_response: int) -> dict[str, object]:
     }
     for name in place.measures.estimates():
         estimate: Estimate = getattr(place.measures, name)
-        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        row |= estimate.to_columns(name)
     low, high = place.bounds
     assumed_low, assumed_high = place.assumed_bounds
     return row | {

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from likely._version import __version__
 from likely.attribution.adaptive import Found, Hunt, Method, run_hunts
 from likely.attribution.case import Case
 from likely.attribution.eligible import Eligible, Rule
@@ -20,7 +19,8 @@ from likely.core.branches import open_stem
 from likely.core.engine import Continuation, Meter, evaluate
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel, Settings
-from likely.errors import InputError, LikelyWarning, UnknownNameError
+from likely.errors import CapabilityError, InputError, LikelyWarning, UnknownNameError
+from likely.stats.intervals import check_level
 
 BUDGET_SHARE = 250
 """By default a place may cost this part of what it costs the authors' procedure."""
@@ -51,8 +51,7 @@ class Terms:
             raise UnknownNameError.among("method", self.method, _METHODS)
         if not self.tolerance > 0.0:
             raise InputError(f"the tolerance is a positive number of nats, got {self.tolerance!r}")
-        if not 0.0 < self.level < 1.0:
-            raise InputError(f"the level of an interval lies in (0, 1), got {self.level!r}")
+        check_level(self.level)
         if not self.kappa >= 1.0:
             raise InputError(f"kappa is a factor of at least 1, got {self.kappa!r}")
         if self.budget is not None and not self.budget > 0.0:
@@ -147,7 +146,7 @@ def gather(
         excluded_mass=np.array([one.excluded_mass for one in answered]),
         rule=terms.rule,
         noise=noise,
-        model=ModelFacts(name=model.info.name, identity=model.info.identity, likely=__version__),
+        model=ModelFacts.of(model),
         method=terms.method,
         tolerance=terms.tolerance,
         level=terms.level,
@@ -242,9 +241,13 @@ def _candidates(model: LanguageModel, found: Found, kept: int | None) -> Candida
 def _piece(model: LanguageModel, tokens: Sequence[int], places: Sequence[int]) -> str:
     """Return the text of tokens; bytes that are part of a character come as escapes.
 
-    Where other tokens of the prompt stand between them, an ellipsis does.
+    Where other tokens of the prompt stand between them, an ellipsis does; where a server does not
+    tell the bytes of such a part, U+FFFD.
     """
-    raw = [model.tokenizer.token_bytes(int(token)) for token in tokens]
+    try:
+        raw = [model.tokenizer.token_bytes(int(token)) for token in tokens]
+    except CapabilityError:
+        return model.tokenizer.decode(tokens)
     for i in range(1, len(raw)):
         if places[i] != places[i - 1] + 1:
             raw[i] = " … ".encode() + raw[i]

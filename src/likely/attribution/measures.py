@@ -216,8 +216,8 @@ class Measuring:
     level: float
     method: str
 
-    def run(self) -> Measures:
-        """Return every number."""
+    def check(self) -> None:
+        """Raise unless prompt and response are possible; see `measure`."""
         final, evidence = self.final, self.evidence
         if final.log_x[0] == -np.inf:
             raise InputError(
@@ -229,10 +229,15 @@ class Measuring:
                 "the response is impossible after this prompt, so no token made it likely: "
                 f"its log-probability is {float(final.log_b[0])!r}"
             )
+
+    def run(self) -> Measures:
+        """Return every number."""
+        self.check()
+        final, evidence = self.final, self.evidence
         matrix, errors = self._matrix()
         entropies, informations = self._traces()
         return Measures(
-            score=self._score(),
+            score=self.score(),
             interventional=self._interventional(),
             context_entropy=self._entropy(self.prompt, response=False),
             response_entropy=self._entropy(final, response=True),
@@ -295,7 +300,8 @@ class Measuring:
         """Log of D for the score."""
         return self.prompt.log_d + self._lean * (self.final.log_d - self.prompt.log_d)
 
-    def _score(self) -> Estimate:
+    def score(self) -> Estimate:
+        """Return the attribution score, if `check` passes."""
         return self._against_d(float(self.final.log_b[0]) - self.final.log_n + self._log_d)
 
     def forecast(self, factor: float) -> float:

@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from likely.attribution import attribute_case  # by the package: a module has the name of a function
 from likely.attribution.adaptive import Method
 from likely.attribution.case import Case, Prompt, conditioned_on, frame_case
+from likely.attribution.question import attribute_case
+from likely.attribution.records import to_record
 from likely.attribution.result import Attribution
 from likely.core.engine import Meter
 from likely.core.estimate import Cost, Estimate
@@ -56,16 +57,7 @@ class Gap:
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields as a mapping for strict JSON."""
-        return {
-            "surprisal": self.surprisal.to_dict(),
-            "entropy": self.entropy.to_dict(),
-            "gap": self.gap.to_dict(),
-            "is_own": self.is_own,
-            "n_texts": self.n_texts,
-            "n_left_out": self.n_left_out,
-            "widest": self.widest,
-            "cost": self.cost.to_dict(),
-        }
+        return to_record(self)
 
     def summary(self) -> str:
         """Return a line for a person."""

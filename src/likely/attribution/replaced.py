@@ -1,9 +1,10 @@
 """What a replacement study returns: for each place the responses to its substitutes. Unit: nats."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from likely.attribution.records import to_record
 from likely.attribution.result import ModelFacts
 from likely.core.estimate import Cost, Estimate
 from likely.core.jsonio import dumps
@@ -33,10 +34,6 @@ class Outcome:
     distance: int
     is_original: bool
     substitutes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields as a mapping for strict JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,23 +88,6 @@ class Replacement:
         """Return the names of the fields that are estimates."""
         return tuple(field.name for field in fields(cls) if field.type is Estimate)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields as a mapping for strict JSON."""
-        return {
-            "positions": self.positions,
-            "tokens": self.tokens,
-            "text": self.text,
-            "n_set": self.n_set,
-            "reached": self.reached,
-            "is_smallest": self.is_smallest,
-            "n_tried": self.n_tried,
-            "actual_in_set": self.actual_in_set,
-            **{name: getattr(self, name).to_dict() for name in self.estimates()},
-            "outcomes": [outcome.to_dict() for outcome in self.outcomes],
-            "notes": self.notes,
-            "cost": self.cost.to_dict(),
-        }
-
     def to_row(self) -> dict[str, object]:
         """Return the numbers, each with the ends of its interval."""
         row: dict[str, object] = {
@@ -122,9 +102,7 @@ class Replacement:
         }
         for name in self.estimates():
             estimate: Estimate = getattr(self, name)
-            row |= {
-                name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high,
-            }  # fmt: skip
+            row |= estimate.to_columns(name)
         return row | {"token_evaluations": self.cost.token_evaluations}
 
 
@@ -183,20 +161,7 @@ class Replacements:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as a mapping for strict JSON."""
-        return {
-            "prompt": self.prompt,
-            "original": self.original,
-            "own": self.own,
-            "mass": self.mass,
-            "given_response": self.given_response,
-            "max_tokens": self.max_tokens,
-            "most": self.most,
-            "level": self.level,
-            "seed": self.seed,
-            "model": asdict(self.model),
-            "cost": self.cost.to_dict(),
-            "places": [place.to_dict() for place in self.places],
-        }
+        return to_record(self)
 
     def to_json(self) -> str:
         """Return the same as strict JSON."""

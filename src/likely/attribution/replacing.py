@@ -30,6 +30,7 @@ from likely.core.generation import greedy
 from likely.core.model import LanguageModel, Settings
 from likely.core.streams import generator
 from likely.errors import InputError
+from likely.stats.intervals import check_level
 
 Ids: TypeAlias = tuple[int, ...]
 
@@ -138,8 +139,7 @@ def _check(
         raise InputError(f"max_tokens is at least 1, got {max_tokens!r}")
     if most < 2:
         raise InputError(f"most is a number of substitutes, at least 2, got {most!r}")
-    if not 0.0 < level < 1.0:
-        raise InputError(f"the level of an interval lies in (0, 1), got {level!r}")
+    check_level(level)
     if seed < 0:
         raise InputError(f"a seed is at least 0, got {seed!r}")
 

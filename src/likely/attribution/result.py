@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Int
 
+from likely._version import __version__
 from likely.attribution.adaptive import Method, Reason
 from likely.attribution.case import Case
 from likely.attribution.eligible import Rule
 from likely.attribution.measures import Measures
 from likely.core.estimate import Cost
 from likely.core.jsonio import dumps
+from likely.core.model import LanguageModel
 from likely.errors import InputError
 
 if TYPE_CHECKING:
@@ -337,3 +339,8 @@ class ModelFacts:
     name: str
     identity: str
     likely: str
+
+    @classmethod
+    def of(cls, model: LanguageModel) -> "ModelFacts":
+        """Return the facts of a model that is asked now."""
+        return cls(name=model.info.name, identity=model.info.identity, likely=__version__)

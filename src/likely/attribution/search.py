@@ -36,7 +36,7 @@ candidate that stays costs as many as there are tokens to read."""
 _PRIOR_POWER, _TOPIC_POWER = 0.5, 0.8
 
 _PASS = 64  # new tokens of a pass below which it takes as long as one of this many
-_AT_ONCE = 4096  # branches that grow together: more only take memory
+AT_ONCE = 4096  # branches that grow together: more only take memory
 _MOST_ASIDE = 1e-3  # prior mass that may be left out because the model tells no more than bounds
 _LEAST_LEFT = 1e-3  # of an even share: rounding may leave less than nothing to what was not told
 
@@ -76,6 +76,22 @@ def _total(log_weights: Float[np.ndarray, "*rows V"]) -> Float[np.ndarray, "*row
 def later_share(n_after: int) -> float:
     """Return the size of the later stages to that of the first, for a suffix of this length."""
     return min(1.0, _LATER / math.sqrt(max(1, n_after)))
+
+
+def whole_cost(stem: Stem, length: int, n_after: int) -> int:
+    """Return the token evaluations of one candidate that is read to the end.
+
+    Args:
+        stem: That it goes on from.
+        length: Tokens before the place.
+        n_after: Tokens that are read after the candidate's first.
+    """
+    return n_after + (length + 1 if stem.reads_anew else 0)
+
+
+def step_size(n_rows: int, n_read: int, n_left: int) -> int:
+    """Return how many tokens to read before the next thinning: more, the fewer rows there are."""
+    return min(n_left, max(1, -(-_PASS // n_rows), n_read // 2))
 
 
 @dataclass(kw_only=True)
@@ -170,20 +186,18 @@ class Search:
     def most_cost(self) -> float:
         """How many token evaluations a round takes at most for each candidate of its size."""
         n_after = len(self.suffix)
-        each = n_after + (self.length + 1 if self.stem.reads_anew else 0)
-        return 1.0 + later_share(n_after) * each
+        return 1.0 + later_share(n_after) * whole_cost(self.stem, self.length, n_after)
 
     @property
     def cost_left(self) -> int:
         """How many token evaluations it would take to evaluate them."""
-        each = len(self.suffix) + (self.length + 1 if self.stem.reads_anew else 0)
-        return self.n_left * each
+        return self.n_left * whole_cost(self.stem, self.length, len(self.suffix))
 
     def exhaust(self) -> None:
         """Evaluate every candidate to the end."""
         rest = np.flatnonzero((self.log_prior > -np.inf) & (self.row < 0))
-        for start in range(0, len(rest), _AT_ONCE):
-            part = rest[start : start + _AT_ONCE]
+        for start in range(0, len(rest), AT_ONCE):
+            part = rest[start : start + AT_ONCE]
             self._run(Kept.sure(part), size=np.inf)
         self._take_all()
 
@@ -328,7 +342,7 @@ class Search:
         if is_whole or not n_rows:
             return left
         again = self.length + n_read if self.stem.reads_anew else 0
-        return min(left, max(1, -(-_PASS // n_rows), n_read // 2, again // 2))
+        return step_size(n_rows, max(n_read, again), left)
 
     def _note(self, live: Int[np.ndarray, "b"], read: Float[np.ndarray, "b t"]) -> None:
         """Keep what a partial reading says: nothing can weigh more than that."""

@@ -13,8 +13,8 @@ the sums N and D unbiased. Tuples with the same beginning share the draws of tha
 Two responses are one more branching: after the rest of the prompt, which is read once, a candidate
 goes on to each of them, and is kept or dropped for each on its own.
 
-As in a search of single tokens, a round takes as certain what earlier rounds read to the end, and
-draws afresh from all else.
+Unlike in a search of single tokens, a round takes as certain what earlier rounds read to the end,
+and draws afresh from all else.
 
 Sources:
     Horvitz and Thompson (1952); Fearnhead and Clifford (2003); Lew and others (2023),
@@ -30,7 +30,14 @@ from jaxtyping import Bool, Float, Int
 
 from likely.attribution.evidence import NOTHING_OMITTED, Evidence, Omitted
 from likely.attribution.readings import Answers, Children, Front, Line, Nodes, Readings
-from likely.attribution.search import TEMPER, guide, later_share
+from likely.attribution.search import (
+    AT_ONCE,
+    TEMPER,
+    guide,
+    later_share,
+    step_size,
+    whole_cost,
+)
 from likely.attribution.thinning import Lineage, Thinned
 from likely.core.branches import Stem
 from likely.core.logspace import logsumexp
@@ -39,12 +46,10 @@ from likely.errors import InputError
 MOST = 1 << 20
 """Tuples that can be evaluated one by one: beyond this they do not fit into memory."""
 
-_PASS = 64  # new tokens of a pass below which it takes as long as one of this many
 _BEFORE_LAST = 0.25
 """Size of the draws of all tokens of a tuple but the last, to that of the last. Each of them costs
 a whole next-token row; on the laws of the tests four times as many gain nothing (docs)."""
 
-_AT_ONCE = 4096  # branches that grow together: more only take memory
 _SLACK = 1e-12  # share of a node's mass that rounding may hide
 
 Tokens = tuple[int, ...]
@@ -111,15 +116,14 @@ class TreeSearch:
     @property
     def most_cost(self) -> float:
         """How many token evaluations a round takes at most for each unit of its size."""
-        each = len(self.suffix) + (self.line.length + 1 if self.stem.reads_anew else 0)
-        n_before = self.line.n_places - 1
-        return 1.0 + _BEFORE_LAST * n_before + later_share(len(self.suffix)) * each
+        n_after, n_before = len(self.suffix), self.line.n_places - 1
+        each = whole_cost(self.stem, self.line.length, n_after)
+        return 1.0 + _BEFORE_LAST * n_before + later_share(n_after) * each
 
     @property
     def cost_left(self) -> int:
         """How many token evaluations it would take to evaluate them."""
-        each = len(self.suffix) + (self.line.length + 1 if self.stem.reads_anew else 0)
-        return self.n_left * each
+        return self.n_left * whole_cost(self.stem, self.line.length, len(self.suffix))
 
     @property
     def suffix(self) -> Int[np.ndarray, "T"]:
@@ -140,7 +144,7 @@ class TreeSearch:
             )
         self._settle()
         roots = np.flatnonzero(self.log_allotted > -np.inf)
-        size = max(1, _AT_ONCE // math.prod(len(ids) for ids in self.allowed[1:]))
+        size = max(1, AT_ONCE // math.prod(len(ids) for ids in self.allowed[1:]))
         for start in range(0, len(roots), size):
             part = roots[start : start + size]
             self._run(self._front(part, np.ones(len(part))), np.inf)
@@ -320,7 +324,7 @@ class TreeSearch:
         start = at
         closed = self._closed() if is_last else np.empty((0, len(self.line.tokens)))
         while at < end and len(front):
-            n = end - at if size == np.inf else step(len(front), at - start, end - at)
+            n = end - at if size == np.inf else step_size(len(front), at - start, end - at)
             block = np.broadcast_to(self.line.tokens[at : at + n], (len(front), n))
             is_end = at + n == len(self.line.tokens)
             has_more = not is_end or any(len(response) for response in self.line.responses)
@@ -503,7 +507,7 @@ class TreeSearch:
             if not len(answers):
                 return is_done
             left = int(lengths[answers.kind].min()) - t
-            n = left if size == np.inf else step(len(answers), self.line.n_last + t, left)
+            n = left if size == np.inf else step_size(len(answers), self.line.n_last + t, left)
             texts = [response[t : t + n] for response in self.line.responses]
             block = np.array([texts[kind] for kind in answers.kind.tolist()])
             is_end = bool(np.all(lengths[answers.kind] == t + n))
@@ -577,8 +581,3 @@ def thin(
     log_all = float(logsumexp(TEMPER * log_share + log_weight))
     own = np.asarray(log_share[log_sure.shape[1] :])
     return own, np.minimum(chance, size * np.exp(TEMPER * own - log_all))
-
-
-def step(n_rows: int, n_read: int, n_left: int) -> int:
-    """Return how many tokens to read before the next thinning."""
-    return min(n_left, max(1, -(-_PASS // n_rows), n_read // 2))

@@ -157,6 +157,14 @@ class Estimate:
             f"at {self.level:.0%} ({self.method})"
         )
 
+    def to_columns(self, name: str) -> dict[str, float]:
+        """Return the value under a name, and the ends beside it, as columns of a table.
+
+        >>> Estimate.exact(0.5, unit="prob", method="counted").to_columns("share")
+        {'share': 0.5, 'share_low': 0.5, 'share_high': 0.5}
+        """
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
     def to_dict(self) -> dict[str, object]:
         """Return the fields as a mapping that `likely.core.jsonio` writes as strict JSON."""
         return {

@@ -69,10 +69,19 @@ def clopper_pearson(hits: int, n_trials: int, *, level: float = 0.95) -> tuple[f
         raise InputError(
             f"an interval needs 0 <= hits <= n_trials and a trial, got {hits!r} of {n_trials!r}"
         )
-    if not 0.0 < level < 1.0:
-        raise InputError(f"the level of an interval lies in (0, 1), got {level!r}")
+    check_level(level)
     tail = (1.0 - level) / 2.0
     misses = n_trials - hits
     low = 0.0 if hits == 0 else float(beta.ppf(tail, hits, misses + 1))
     high = 1.0 if misses == 0 else float(beta.isf(tail, hits + 1, misses))
     return low, high
+
+
+def check_level(level: float) -> None:
+    """Raise unless an interval can have this coverage.
+
+    Raises:
+        InputError: It is not in (0, 1).
+    """
+    if not 0.0 < level < 1.0:
+        raise InputError(f"the level of an interval lies in (0, 1), got {level!r}")

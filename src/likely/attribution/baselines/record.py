@@ -1,7 +1,7 @@
 """What a baseline returns: a score for each position, and how it was found. Unit: nats."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from likely.attribution.baselines.method import Facts
 from likely.attribution.case import Case
+from likely.attribution.records import to_record
 from likely.attribution.result import ModelFacts
 from likely.core.estimate import Cost, Estimate
 from likely.core.jsonio import dumps
@@ -104,20 +105,7 @@ class BaselineScores:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return {
-            "name": self.name,
-            "options": dict(self.options),
-            "case": asdict(self.case),
-            "estimates": [estimate.to_dict() for estimate in self.estimates],
-            "log_response": self.log_response,
-            "removal": self.removal,
-            "diagnostics": dict(self.diagnostics),
-            "flags": self.flags,
-            "model": asdict(self.model),
-            "level": self.level,
-            "seed": self.seed,
-            "cost": self.cost.to_dict(),
-        }
+        return to_record(self)
 
     def to_json(self) -> str:
         """Return `to_dict` as strict JSON."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import asdict, fields, is_dataclass
 
-from likely._version import __version__
 from likely.attribution.baselines.method import Method, Task
 from likely.attribution.baselines.record import BaselineScores
 from likely.attribution.baselines.registry import BASELINES
@@ -81,7 +80,7 @@ def baseline(
         removal=found.removal,
         diagnostics=found.diagnostics,
         flags=found.flags,
-        model=ModelFacts(name=model.info.name, identity=model.info.identity, likely=__version__),
+        model=ModelFacts.of(model),
         level=level,
         seed=seed,
         cost=found.cost,

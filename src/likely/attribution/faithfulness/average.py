@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from likely.attribution.faithfulness.record import Faithfulness
+from likely.attribution.records import to_record
 from likely.core.estimate import Cost, Estimate
 from likely.core.jsonio import dumps
 from likely.errors import InputError
@@ -30,14 +31,6 @@ class Mean:
     estimate: Estimate | None
     n_cases: int
     n_left_out: int
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields as a mapping for strict JSON."""
-        return {
-            "estimate": None if self.estimate is None else self.estimate.to_dict(),
-            "n_cases": self.n_cases,
-            "n_left_out": self.n_left_out,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,18 +93,7 @@ class MeanFaithfulness:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as a mapping for strict JSON."""
-        return {
-            "label": self.label,
-            "removal": self.removal,
-            "reference": self.reference,
-            "n_cases": self.n_cases,
-            "means": {name: one.to_dict() for name, one in self.means.items()},
-            "share": self.share,
-            "deletion": [one.to_dict() for one in self.deletion],
-            "insertion": [one.to_dict() for one in self.insertion],
-            "flags": dict(self.flags),
-            "cost": self.cost.to_dict(),
-        }
+        return to_record(self)
 
     def to_json(self) -> str:
         """Return `to_dict` as strict JSON."""

@@ -6,7 +6,6 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Float
 
-from likely._version import __version__
 from likely.attribution.baselines.method import check_possible
 from likely.attribution.faithfulness.ranks import (
     Scored,
@@ -112,7 +111,7 @@ def measure_faithfulness(
         else score_correlation(scored, reference, level=level, seed=seed),
         reference=None if reference is None else label_of(reference),
         flags=_flags(scored, way),
-        model=ModelFacts(name=model.info.name, identity=model.info.identity, likely=__version__),
+        model=ModelFacts.of(model),
         level=level,
         seed=seed,
         cost=found.cost,

@@ -1,12 +1,13 @@
 """What a test of faithfulness returns: curves, areas, drops and a correlation. Unit: nats."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
+from likely.attribution.records import to_record
 from likely.attribution.result import ModelFacts
 from likely.core.estimate import Cost, Estimate
 from likely.core.jsonio import dumps
@@ -37,15 +38,6 @@ class Curve:
     def ratios(self) -> Float[np.ndarray, "k"]:
         """Probability of the response over that after the whole prompt, shape ``(k,)``."""
         return np.asarray(np.exp(np.array([one.value for one in self.log_ratios])))
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields as a mapping for strict JSON."""
-        return {
-            "share": self.share,
-            "log_ratios": [one.to_dict() for one in self.log_ratios],
-            "area": self.area.to_dict(),
-            "log_area": self.log_area.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,23 +129,7 @@ class Faithfulness:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as a mapping for strict JSON."""
-        return {
-            "label": self.label,
-            "removal": self.removal,
-            "removal_facts": dict(self.removal_facts),
-            "n_places": self.n_places,
-            "log_response": self.log_response,
-            "deletion": self.deletion.to_dict(),
-            "insertion": self.insertion.to_dict(),
-            "drops": {str(k): drop.to_dict() for k, drop in self.drops.items()},
-            "correlation": None if self.correlation is None else self.correlation.to_dict(),
-            "reference": self.reference,
-            "flags": self.flags,
-            "model": asdict(self.model),
-            "level": self.level,
-            "seed": self.seed,
-            "cost": self.cost.to_dict(),
-        }
+        return to_record(self)
 
     def to_json(self) -> str:
         """Return `to_dict` as strict JSON."""
