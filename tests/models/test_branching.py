@@ -142,6 +142,18 @@ def test_rows_of_a_stem_are_next_token_rows(kind, dtype, attention):
         np.testing.assert_allclose(stem.row(length), row, atol=_tolerance(kind, dtype), rtol=0)
 
 
+@pytest.mark.parametrize("n", [1, 3])
+def test_branches_take_a_block_that_may_not_be_written_to(n):
+    """Torch warns of such arrays, and a suffix that all branches share is one."""
+    text, tokens = _texts(1, 5)
+    both = np.repeat(tokens, n, axis=0)
+    found = []
+    for block in (both, np.broadcast_to(tokens[0], (n, 5))):
+        branches = open_stem(_model("gpt2"), text).branches(7, n)
+        found.append(np.hstack([branches.grow(block[:, :1]), branches.grow(block[:, 1:])]))
+    assert np.array_equal(found[0], found[1])
+
+
 @pytest.mark.parametrize("kind", list(_MODULES))
 def test_branches_are_the_engines_own_numbers(kind):
     model = _model(kind)

@@ -232,7 +232,8 @@ class ModelBranches:
         parts = self.stem.parts
         start = time.perf_counter()
         flat = states.reshape(-1, states.shape[-1])
-        wanted = torch.from_numpy(np.ascontiguousarray(targets.reshape(-1))).to(flat.device)
+        # Copied: a suffix that all rows share is a view that may not be written to.
+        wanted = torch.from_numpy(targets.flatten()).to(flat.device)
         size = max(1, _LOGIT_BYTES // (4 * parts.n_vocab))
         with parts.inference():
             found = [
@@ -297,7 +298,7 @@ def _forward(
         runner.cache_name: Cache(layers=layers),
     }
     with parts.inference():
-        tensor = torch.from_numpy(np.ascontiguousarray(ids)).to(runner.device)
+        tensor = torch.from_numpy(ids.copy(order="C")).to(runner.device)
         states: torch.Tensor = runner.backbone(input_ids=tensor, **arguments).last_hidden_state
     spending.add(ids.size, 1, time.perf_counter() - start)
     return states, [layer.newest for layer in layers]
