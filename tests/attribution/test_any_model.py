@@ -57,7 +57,7 @@ def opened(model):
 
 
 def searched(laws, case, *, seed, size, position, n=30):
-    search, _ = open_search(laws, case, position, np.arange(n), seed, None)
+    search, _ = open_search(laws, case, position, np.arange(n), seed)
     search.draw(size)
     return search
 
@@ -165,7 +165,7 @@ def test_blocks_are_few_where_each_reads_the_text_anew(loopback, connect):
     case = frame_case(model, list(range(12)), [5] * 12, context=[2])
     stem = open_stem(model, case.stem)
     assert stem.reads_anew
-    search, _ = open_search(NextLaws(model, stem), case, 11, np.arange(300), 0, None)
+    search, _ = open_search(NextLaws(model, stem), case, 11, np.arange(300), 0)
     state.bodies.clear()
     before = stem.spending.cost.token_evaluations
     search.draw(20.0)

@@ -89,7 +89,10 @@ def open_case(
         model, (case.stem + case.response)[: -1 if case.response else None], settings=settings
     )
     eligible = Eligible(model, case, rule=terms.rule, exclude=exclude)
-    return Opening(laws=NextLaws(model, stem), case=case, eligible=eligible, seed=terms.seed)
+    return Opening(
+        laws=NextLaws(model, stem), case=case, eligible=eligible, seed=terms.seed,
+        settings=settings,
+    )  # fmt: skip
 
 
 def measure_noise(

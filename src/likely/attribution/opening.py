@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,9 +13,10 @@ from likely.attribution.groups import Group
 from likely.attribution.prior import NextLaws
 from likely.attribution.readings import Line
 from likely.attribution.search import Search, guide
+from likely.attribution.slopes import Slopes, open_slopes
 from likely.attribution.tree import TreeSearch
 from likely.core.branches import Stem
-from likely.core.model import Capability, require
+from likely.core.model import Capability, Settings, require
 from likely.core.streams import generator
 from likely.errors import InputError
 
@@ -47,16 +49,26 @@ class Opening:
         case: Prompt and response.
         eligible: What may stand at each position.
         seed: Of the draws, of which each group has a stream of its own.
+        settings: How to evaluate.
     """
 
     laws: NextLaws
     case: Case
     eligible: Eligible
     seed: int
+    settings: Settings | None = None
     topic: Topic = field(init=False)
 
     def __post_init__(self) -> None:
         self.topic = Topic(self.laws)
+
+    @cached_property
+    def slopes(self) -> Slopes | None:
+        """What the model tells of the slopes of the text, at the cost of reading it once more."""
+        return open_slopes(
+            self.laws.model, (*self.case.stem, *self.case.response), settings=self.settings,
+            spending=self.stem.spending,
+        )  # fmt: skip
 
     @property
     def stem(self) -> Stem:
@@ -82,9 +94,9 @@ class Opening:
         """
         if len(group) > 1:
             return self.tree(group, (self.case.response,), is_guided=is_guided)
-        topic = self.topic if is_guided else None
+        topic, slopes = (self.topic, self.slopes) if is_guided else (None, None)
         allowed = self.eligible.at(group[0])
-        return open_search(self.laws, self.case, group[0], allowed, self.seed, topic)
+        return open_search(self.laws, self.case, group[0], allowed, self.seed, topic, slopes)
 
     def tree(
         self, group: Group, responses: Sequence[Ids], *, is_guided: bool
@@ -129,15 +141,20 @@ def open_search(
     position: int,
     allowed: Int[np.ndarray, "V"],
     seed: int,
-    topic: Topic | None,
+    topic: Topic | None = None,
+    slopes: Slopes | None = None,
 ) -> tuple[Search, float]:
     """Return the search of a position, and the prior mass of what is no candidate there."""
     length = len(case.context) + position
     prior = laws.prior(length, allowed)
     log_prior = prior.log_probs
-    log_guide = log_prior if topic is None else guide(log_prior, topic.after(length)[allowed])
+    actual = case.prompt[position]
+    log_guide = log_prior
+    if topic is not None:
+        log_slope = None if slopes is None else slopes.at(length, allowed, actual)
+        log_guide = guide(log_prior, topic.after(length)[allowed], log_slope)
     search = Search(
-        stem=laws.stem, length=length, place=position, actual=case.prompt[position],
+        stem=laws.stem, length=length, place=position, actual=actual,
         allowed=allowed, log_prior=log_prior, told=prior.told, log_mass=prior.log_mass,
         suffix=np.array(case.suffix(position), dtype=np.int64),
         n_prompt=len(case.prompt) - 1 - position, rng=generator(seed, "attribution", position),

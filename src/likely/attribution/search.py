@@ -33,7 +33,8 @@ _LATER = 0.6
 first stage a candidate costs one evaluation and nearly all of the variance arises; after it a
 candidate that stays costs as many as there are tokens to read."""
 
-_PRIOR_POWER, _TOPIC_POWER = 0.5, 0.8
+_PRIOR_POWER, _TOPIC_POWER, _SLOPE_POWER = 0.5, 0.8, 0.5
+_SLOPE_SHARE = 0.25  # of the first draws that follow the slope, where there is one (docs)
 
 _PASS = 64  # new tokens of a pass below which it takes as long as one of this many
 AT_ONCE = 4096  # branches that grow together: more only take memory
@@ -42,29 +43,42 @@ _LEAST_LEFT = 1e-3  # of an even share: rounding may leave less than nothing to 
 
 
 def guide(
-    log_prior: Float[np.ndarray, "*rows V"], log_topic: Float[np.ndarray, "V"]
+    log_prior: Float[np.ndarray, "*rows V"],
+    log_topic: Float[np.ndarray, "V"],
+    log_slope: Float[np.ndarray, "V"] | None = None,
 ) -> Float[np.ndarray, "*rows V"]:
-    """Return how to allot the first draws: half by the prior, half by what the text is about.
+    """Return how to allot the first draws: by the prior, what the text is about, and the slope.
 
     A word that the text before makes unlikely may fit what comes after so well that it takes
     much of the posterior (after "visit" the word "moon" is rare, before "Mars" it is not). The
-    model itself tells what the later text is about: by what it would expect to read next there.
+    model itself tells what the later text is about: by what it would expect to read next there;
+    and which words would make it likelier: by the slope of its log-probability.
 
     Args:
         log_prior: Shape ``(..., V)``: of each candidate, nats.
         log_topic: Shape ``(V,)``: the largest log-probability of each at any later position;
             ``-inf`` if there is none.
+        log_slope: Shape ``(V,)``: what the later text gains with each, to the first order, nats
+            (`likely.attribution.slopes`); None where the model does not tell.
 
     Returns:
         Shape ``(..., V)``: log of the chances, up to a constant, in sum 1.
     """
-    by_prior = TEMPER * log_prior
-    by_prior = by_prior - _total(by_prior)
-    by_topic = _PRIOR_POWER * log_prior + _TOPIC_POWER * log_topic
-    by_topic = by_topic - _total(by_topic)
+    by_prior = _law(TEMPER * log_prior)
+    by_topic = _law(_PRIOR_POWER * log_prior + _TOPIC_POWER * log_topic)
     both = np.logaddexp(by_prior, by_topic) - np.log(2.0)
     # Where nothing that may stand there is what the text is about, the prior alone says.
-    return np.asarray(np.where(np.any(by_topic > -np.inf, axis=-1, keepdims=True), both, by_prior))
+    told = np.where(np.any(by_topic > -np.inf, axis=-1, keepdims=True), both, by_prior)
+    if log_slope is None:
+        return np.asarray(told)
+    by_slope = _law(_PRIOR_POWER * log_prior + _SLOPE_POWER * log_slope)
+    parts = np.log1p(-_SLOPE_SHARE) + told, np.log(_SLOPE_SHARE) + by_slope
+    return np.asarray(np.logaddexp(*parts))
+
+
+def _law(log_weights: Float[np.ndarray, "*rows V"]) -> Float[np.ndarray, "*rows V"]:
+    """Return weights that sum to 1 in each row; a row of impossible ones stays as it is."""
+    return np.asarray(log_weights - _total(log_weights))
 
 
 def _total(log_weights: Float[np.ndarray, "*rows V"]) -> Float[np.ndarray, "*rows 1"]:
