@@ -12,12 +12,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from likely._version import __version__
+from likely.attribution import stored
 from likely.attribution.adaptive import Method, Reason
 from likely.attribution.case import Case
 from likely.attribution.eligible import Rule
 from likely.attribution.measures import Measures
 from likely.core.estimate import Cost
-from likely.core.jsonio import dumps
 from likely.core.model import LanguageModel
 from likely.errors import InputError
 
@@ -264,9 +264,7 @@ class Attribution:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        from likely.attribution.files import to_dict
-
-        return to_dict(self)
+        return stored.to_dict(self)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, object]) -> "Attribution":
@@ -288,11 +286,7 @@ class Attribution:
         Raises:
             StoreError: The file cannot be written.
         """
-        from likely.attribution.files import to_dict, write_json
-
-        if path is not None:
-            write_json(self, path)
-        return dumps(to_dict(self))
+        return stored.to_json(self, path)
 
     def to_npz(self, path: str | Path) -> None:
         """Write everything as NPZ; `likely.attribution.read_npz` reads it.
