@@ -194,6 +194,17 @@ class Contrast:
         """
         return stored.read_json(path, cls.from_dict)
 
+    def to_latex(self, *, limit: int = 40, standalone: bool = False) -> str:
+        """Return the prompt as boxes coloured by the differences, and these as a table, in LaTeX.
+
+        Args:
+            limit: Rows of the table, those of the largest differences; 0 for all.
+            standalone: Whether to return a whole document, not a part of one.
+        """
+        from likely.attribution.latex import contrast_to_latex
+
+        return contrast_to_latex(self, limit=limit, standalone=standalone)
+
     def summary(self) -> str:
         """Return a line for the whole, and one for each of the five places that say most."""
         first, second = self.first.case.response_text, self.second.case.response_text
