@@ -14,12 +14,12 @@ from likely.attribution.cells import (
     Cell,
     cells,
     farthest,
-    name_positions,
     scored_cells,
     strongest,
 )
 from likely.attribution.result import Attribution, Place
 from likely.core.estimate import Estimate
+from likely.core.text.spans import name_positions
 
 if TYPE_CHECKING:
     from likely.attribution.contrasts import Contrast, ContrastPlace

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from likely.attribution.cells import name_positions, strongest
+from likely.attribution.cells import strongest
 from likely.attribution.result import Attribution, Place
+from likely.core.text.spans import name_positions
 
 if TYPE_CHECKING:
     from likely.attribution.contrasts import Contrast

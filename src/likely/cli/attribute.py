@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -310,14 +309,22 @@ def _messages(path: Path) -> list[dict[str, str]]:
     return data
 
 
+def _page(found: Attribution | Contrast) -> str:
+    if isinstance(found, Attribution):
+        from likely.report.attribution_page import attribution_page
+
+        return attribution_page(found)
+    from likely.report.contrast_page import contrast_page
+
+    return contrast_page(found)
+
+
 def _write(found: Attribution | Contrast, path: Path) -> None:
     """Write what was found in the format of the path's ending, but for JSON."""
     if path.suffix == ".npz" and isinstance(found, Attribution):
         found.to_npz(path)
     elif path.suffix == ".html":
-        name = "attribution" if isinstance(found, Attribution) else "contrast"
-        page = import_module(f"likely.report.{name}_page")
-        write_bytes(path, str(getattr(page, f"{name}_page")(found)).encode())
+        write_bytes(path, _page(found).encode())
     elif path.suffix == ".tex":
         write_bytes(path, found.to_latex(standalone=True).encode())
     elif path.suffix == ".csv":

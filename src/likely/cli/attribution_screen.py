@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from likely.attribution.cells import Marked, cells, n_shared, name_positions, strongest
+from likely.attribution.case import Case
+from likely.attribution.cells import Marked, cells, n_shared, strongest
 from likely.attribution.gathering import reference_cost
 from likely.attribution.summary import reach
 from likely.cli.claims import PAGE, hung
@@ -14,6 +15,7 @@ from likely.cli.intervals import show, show_ends
 from likely.cli.screen import Column, screen_width, show_cost, show_cut, table, width
 from likely.core.estimate import Cost, Estimate
 from likely.core.model import LanguageModel
+from likely.core.text.spans import name_positions
 from likely.report.display import flowing, visible
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ def show_response(found: "Attribution", name: str) -> list[str]:
 def _table(places: Sequence["Place"]) -> list[str]:
     columns = [
         Column(title="#", is_number=True),
-        Column(title="token", gives_way=True),
+        Column(title=name_text(places), gives_way=True),
         Column(title="score", is_number=True),
         Column(title="interval", is_number=True),
         Column(title=""),
@@ -90,6 +92,11 @@ def _table(places: Sequence["Place"]) -> list[str]:
         Column(title="what else might stand there", gives_way=True),
     ]
     return table(columns, [_row(place) for place in places])
+
+
+def name_text(places: Sequence[Marked]) -> str:
+    """Return the title of the column of texts."""
+    return "token" if all(len(place.positions) == 1 for place in places) else "text"
 
 
 def _row(place: "Place") -> list[str]:
@@ -164,21 +171,31 @@ def _cut(text: str, room: int) -> str:
 
 
 def _totals(model: LanguageModel, found: "Attribution") -> list[str]:
-    theirs = reference_cost(model.info.n_tokens, found.case)
     return show_totals(
-        reach(found), found.cost, theirs, is_known=found.converged, flags=found.case.flags
+        reach(found),
+        found.cost,
+        theirs(model, found.places, [found.case]),
+        is_known=found.converged,
+        flags=found.case.flags,
     )
 
 
+def theirs(model: LanguageModel, places: Sequence[Marked], cases: Sequence[Case]) -> int | None:
+    """Return what the authors' procedure takes for the same, which has no groups: None of these."""
+    if any(len(place.positions) > 1 for place in places):
+        return None
+    return sum(reference_cost(model.info.n_tokens, case) for case in cases)
+
+
 def show_totals(
-    known: str, cost: Cost, theirs: int, *, is_known: bool, flags: AbstractSet[str]
+    known: str, cost: Cost, reference: int | None, *, is_known: bool, flags: AbstractSet[str]
 ) -> list[str]:
     """Return the last lines of a screen.
 
     Args:
         known: How much is known, and how well.
         cost: Of everything.
-        theirs: Token evaluations that the authors' procedure takes for it.
+        reference: Token evaluations of the authors' procedure, as `theirs` gives them.
         is_known: Whether every number is known to the tolerance.
         flags: Of the texts.
     """
@@ -188,8 +205,10 @@ def show_totals(
     if flags:
         lines.append(f"flags: {', '.join(sorted(flags))}")
     lines.append(show_cost(cost))
-    if cost.token_evaluations:
-        ratio = theirs / cost.token_evaluations
+    if cost.token_evaluations and reference is not None:
+        ratio = reference / cost.token_evaluations
         shown = f"{ratio:,.0f}" if ratio >= 100.0 else f"{ratio:.3g}"
-        lines.append(f"the authors' procedure: {theirs:,} token evaluations, {shown} times as many")
+        lines.append(
+            f"the authors' procedure: {reference:,} token evaluations, {shown} times as many"
+        )
     return hung(lines)

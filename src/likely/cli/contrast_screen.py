@@ -1,31 +1,31 @@
 """What a contrast of two responses looks like on a screen. Unit: nats."""
 
 from collections.abc import Sequence
-from math import exp
 
-from likely.attribution.cells import farthest, name_positions, scored_cells
+from likely.attribution.cells import farthest, scored_cells
 from likely.attribution.contrasts import Contrast
-from likely.attribution.gathering import reference_cost
 from likely.attribution.summary import reach
 from likely.cli.attribution_screen import (
+    name_text,
     show_interval,
     show_matrix,
     show_response,
     show_score,
     show_shared,
     show_totals,
+    theirs,
 )
 from likely.cli.claims import hung
 from likely.cli.deliver import show_model
 from likely.cli.heat_map import Wording, heat_map, legend
 from likely.cli.screen import Column, show_cut, table
 from likely.core.model import LanguageModel
-from likely.report.display import magnitude, visible
+from likely.core.text.spans import name_positions
+from likely.report.display import factor, visible
 
 _WORDING = Wording(
     number="difference", above="for the response", below="for the other one"
 )  # fmt: skip
-_MOST_LOG = 30.0  # nats beyond which a factor says no more than its logarithm
 
 
 def contrast_lines(
@@ -57,9 +57,9 @@ def contrast_lines(
         *show_cut(len(chosen), len(found.places)),
     ]
     if has_matrix:
-        for one in (found.first, found.second):
+        for name, one in (("response", found.first), ("the other", found.second)):
             places = [one.places[i] for i in chosen]
-            lines += ["", visible(one.case.response_text)]
+            lines += ["", f"{name}: {visible(one.case.response_text)}"]
             lines += show_matrix(one, places, is_coloured=is_coloured)
     return [*lines, "", *_totals(model, found)]
 
@@ -74,15 +74,13 @@ def show_odds(log_odds: float) -> str:
     if abs(log_odds) < 1e-12:
         return f"{lead}both responses are alike likely"
     one, other = ("the response", "the other")[:: 1 if log_odds > 0.0 else -1]
-    far = abs(log_odds)
-    factor = magnitude(exp(far)) if far < _MOST_LOG else f"e^{far:.0f}"
-    return f"{lead}{one} is {factor} times as likely as {other}"
+    return f"{lead}{one} is {factor(abs(log_odds))} times as likely as {other}"
 
 
 def _table(found: Contrast, chosen: Sequence[int]) -> list[str]:
     columns = [
         Column(title="#", is_number=True),
-        Column(title="token", gives_way=True),
+        Column(title=name_text(found.places), gives_way=True),
         Column(title="difference", is_number=True),
         Column(title="interval", is_number=True),
         Column(title=""),
@@ -112,7 +110,7 @@ def _totals(model: LanguageModel, found: Contrast) -> list[str]:
     return show_totals(
         reach(found, what="differences"),
         found.cost,
-        sum(reference_cost(model.info.n_tokens, case) for case in cases),
+        theirs(model, found.places, cases),
         is_known=found.converged,
         flags=cases[0].flags | cases[1].flags,
     )

@@ -43,14 +43,15 @@ class Column:
     write: Callable[[Place], Cell]
 
 
-def _estimate(name: str, *, is_signed: bool = False) -> Callable[[Place], Cell]:
-    def write(place: Place) -> Cell:
-        found: Estimate = getattr(place.measures, name)
-        form = signed if is_signed else fixed
-        text = "" if found.is_exact else f"{form(found.low, 3)} to {form(found.high, 3)}"
-        return Cell(shown=form(found.value, 3), ends=text)
+def estimate_cell(found: Estimate, *, is_signed: bool = False) -> Cell:
+    """Return the cell of a number with its interval."""
+    form = signed if is_signed else fixed
+    text = "" if found.is_exact else f"{form(found.low, 3)} to {form(found.high, 3)}"
+    return Cell(shown=form(found.value, 3), ends=text)
 
-    return write
+
+def _estimate(name: str, *, is_signed: bool = False) -> Callable[[Place], Cell]:
+    return lambda place: estimate_cell(getattr(place.measures, name), is_signed=is_signed)
 
 
 def _bounds(name: str) -> Callable[[Place], Cell]:
