@@ -96,6 +96,8 @@ class Place:
         text: Their text.
         measures: Every number, each with its interval.
         bounds: The interval of the score that always holds; mostly it is too wide to say much.
+        context_entropy_bounds: That of the entropy of q, likewise.
+        response_entropy_bounds: That of the entropy of q^r.
         assumed_bounds: The one that holds if no candidate left out is ``kappa`` times as good as
             the best that was evaluated.
         method: ``exact`` or ``adaptive``.
@@ -111,6 +113,8 @@ class Place:
     text: str
     measures: Measures
     bounds: tuple[float, float]
+    context_entropy_bounds: tuple[float, float]
+    response_entropy_bounds: tuple[float, float]
     assumed_bounds: tuple[float, float]
     method: Method
     converged: bool

@@ -8,11 +8,6 @@ from likely.core.estimate import Estimate
 from likely.report.display import count, fixed, share, signed
 
 
-def ends(low: float, high: float, places: int = 2) -> str:
-    """Return an interval in words."""
-    return f"{signed(low, places)} to {signed(high, places)}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """A number as written.
@@ -54,10 +49,12 @@ def _estimate(name: str, *, is_signed: bool = False) -> Callable[[Place], Cell]:
     return lambda place: estimate_cell(getattr(place.measures, name), is_signed=is_signed)
 
 
-def _bounds(name: str) -> Callable[[Place], Cell]:
+def _bounds(name: str, *, is_signed: bool = True) -> Callable[[Place], Cell]:
+    form = signed if is_signed else fixed
+
     def write(place: Place) -> Cell:
         low, high = getattr(place, name)
-        return Cell(shown=ends(low, high, 3))
+        return Cell(shown=f"{form(low, 3)} to {form(high, 3)}")
 
     return write
 
@@ -123,6 +120,14 @@ COLUMNS = (
     ),
     Column(label="Score if κ holds", unit="", is_brief=False, write=_bounds("assumed_bounds")),
     Column(label="Score at any rate", unit="", is_brief=False, write=_bounds("bounds")),
+    Column(
+        label="Entropy at any rate", unit="H(q)", is_brief=False,
+        write=_bounds("context_entropy_bounds", is_signed=False),
+    ),
+    Column(
+        label="Entropy at any rate", unit="H(qʳ)", is_brief=False,
+        write=_bounds("response_entropy_bounds", is_signed=False),
+    ),
     Column(
         label="Candidates", unit="", is_brief=True,
         write=lambda place: Cell(shown=count(place.n_candidates)),
