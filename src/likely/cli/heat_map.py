@@ -107,6 +107,8 @@ def legend(
             f"{words.below}"
         )
     notes = []
+    if is_coloured and wording is not None:  # of a score the sign says it
+        notes.append(f"+ {wording.above}, - {wording.below}")
     if is_coloured and any(cell.shade is None for cell in cells):
         notes.append(f"{paint('dim', None)}: not attributed")
     if is_coloured and not all(cell.is_converged for cell in cells):
