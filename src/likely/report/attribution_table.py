@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from likely.attribution.contrasts import ContrastPlace
 from likely.attribution.result import Attribution, Place, Substitute
 from likely.core.estimate import Estimate
 from likely.report.display import count, fixed, share, signed
@@ -69,8 +70,8 @@ def _heaviest(place: Place) -> Cell:
     return Cell(shown="–" if most is None else share(float(most)))
 
 
-def how_known(place: Place) -> str:
-    """Return how a score came to be known, and whether well enough."""
+def how_known(place: Place | ContrastPlace) -> str:
+    """Return how a score, or a difference of scores, came to be known, and whether well enough."""
     if place.reason == "exact":
         return "exact"
     return f"{place.method}, {'converged' if place.converged else 'not converged'}"

@@ -7,7 +7,7 @@ import numpy as np
 
 from likely.attribution.contrasts import Contrast, ContrastPlace
 from likely.report.attributed import NEAR, remarks_of, shared_line, text_warnings, unknown_line
-from likely.report.attribution_table import Cell, estimate_cell
+from likely.report.attribution_table import Cell, estimate_cell, how_known
 from likely.report.display import count
 
 
@@ -58,10 +58,9 @@ def contrast_row(found: Contrast, i: int) -> tuple[Cell, ...]:
     """Return the cells of a place, in the order of `HEADS`."""
     place = found.places[i]
     first, second = (one.places[i].measures for one in (found.first, found.second))
-    how = place.method if place.converged else f"{place.method}, not converged"
     return (
         estimate_cell(place.difference, is_signed=True),
-        Cell(shown="exact" if place.reason == "exact" else how),
+        Cell(shown=how_known(place)),
         estimate_cell(first.score, is_signed=True),
         estimate_cell(second.score, is_signed=True),
         estimate_cell(place.log_odds_rest, is_signed=True),
