@@ -3,10 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from attributions import exact
+from attributions import chain, exact
 
+from likely.attribution import contrast
 from likely.attribution.case import Case
-from likely.attribution.cells import EDGES_NATS, cells, shade, strongest
+from likely.attribution.cells import (
+    EDGES_NATS,
+    cells,
+    farthest,
+    n_shared,
+    scored_cells,
+    shade,
+    strongest,
+)
 
 
 def shown_as(text, spans, *, positions=None):
@@ -66,3 +75,19 @@ def test_the_strongest_places_stay_in_order():
     assert [place.positions for place in strongest(found, 0)] == [(0,), (1,), (2,)]
     assert [place.positions for place in strongest(found, 1)] == [(2,)]
     assert len(strongest(found, 99)) == 3
+
+
+def test_every_token_of_a_group_has_its_score_and_the_first_group_shows_where_two_overlap():
+    found = exact(groups=[(0, 2), (1, 2)])
+    made = cells(found)
+    assert [cell.score for cell in made] == [found.scores[0], found.scores[1], found.scores[0]]
+    assert n_shared(found.places) == 1
+    assert n_shared(exact(groups=[(0, 1), (2,)]).places) == 0
+
+
+def test_a_contrast_is_coloured_by_its_differences():
+    found = contrast(chain(), "aab", "b", "a", method="exact")
+    made = scored_cells(found.first.case, found.places, found.differences.tolist())
+    assert [cell.score for cell in made] == found.differences.tolist()
+    assert [cell.shade for cell in made] == [0, 0, 3]
+    assert farthest(found.differences.tolist(), 1) == (2,)

@@ -5,12 +5,15 @@ import math
 import numpy as np
 import pytest
 from attribution_truth import Law, lse, peaked_laws
+from attributions import words_model
 
+from likely import attribution
 from likely.attribution.evidence import NOTHING_OMITTED, Evidence, Omitted
 from likely.attribution.intervals import (
     Truncated,
     assumed,
     entropy_interval,
+    entropy_intervals,
     score_interval,
     truncated,
 )
@@ -209,3 +212,62 @@ def test_an_entropy_of_which_nothing_is_left_out_is_a_point():
     assert entropy_interval(1.3, most_omitted=0.0, n_omitted=5) == (1.3, 1.3)
     assert entropy_interval(1.3, most_omitted=0.5, n_omitted=0) == (1.3, 1.3)
     assert entropy_interval(0.0, most_omitted=1.0, n_omitted=4)[1] == pytest.approx(math.log(5))
+
+
+def _entropy(log_law):
+    log_law = log_law[log_law > -np.inf]
+    return float(-np.exp(log_law) @ log_law)
+
+
+@pytest.mark.parametrize("n_prompt", [0, 3])
+def test_entropies_lie_in_the_intervals_that_always_hold(n_prompt):
+    rng = np.random.default_rng(6 + n_prompt)
+    widths = []
+    for _ in range(300):
+        law = _law(rng, n_prompt=n_prompt, spread=float(rng.uniform(0.1, 5.0)))
+        n_all = law.read.shape[1]
+        n_read = rng.integers(-1, n_all + 1, 30)
+        if rng.random() < 0.7:  # most candidates to the end
+            n_read = np.where(rng.random(30) < 0.9, n_all, n_read)
+        evidence = _partly(law, n_read)
+        found = entropy_intervals(evidence, n_omitted=evidence.omitted.n)
+        truth = law.truth
+        for (low, high), log_law in zip(found, (truth.log_q, truth.log_q_response), strict=True):
+            assert low >= 0.0
+            assert low - SLACK <= _entropy(log_law) <= high + SLACK
+            widths.append(high - low)
+    assert min(widths) < 0.3 < max(widths)  # sometimes they even say something
+
+
+def test_entropies_of_which_nothing_is_left_out_are_points():
+    law = _law(np.random.default_rng(8))
+    evidence = _partly(law, np.full(30, law.read.shape[1]))
+    of_context, of_response = entropy_intervals(evidence, n_omitted=0)
+    assert of_context[0] == of_context[1] == pytest.approx(_entropy(law.truth.log_q))
+    assert of_response[0] == of_response[1] == pytest.approx(_entropy(law.truth.log_q_response))
+
+
+@pytest.mark.parametrize("group", [(1,), (0, 2)])
+def test_a_place_has_the_bounds_of_its_entropies(group):
+    tokens = tuple("abcdefghij")
+    model = words_model(tokens)
+    exact = attribution.attribute(model, "cab", "de", groups=[group], method="exact").places[0]
+    for name in ("context_entropy", "response_entropy"):
+        value = getattr(exact.measures, name).value
+        assert getattr(exact, f"{name}_bounds") == pytest.approx((value, value), abs=1e-9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("likely.attribution.adaptive.FIRST_SIZE", 5.0 if len(group) == 1 else 12.0)
+        found = attribution.attribute(
+            model, "cab", "de", groups=[group], tolerance=1e-9, budget=30.0
+        )  # fmt: skip
+    place = found.places[0]
+    assert place.method == "adaptive"
+    assert place.n_candidates < 10 ** len(group)
+    for name in ("context_entropy", "response_entropy"):
+        low, high = getattr(place, f"{name}_bounds")
+        assert low < getattr(exact.measures, name).value < high
+        assert high <= len(group) * math.log(10) + math.log(2)
+    row = found.to_frame().iloc[0]
+    assert (row["context_entropy_bound_low"], row["context_entropy_bound_high"]) == (
+        place.context_entropy_bounds
+    )

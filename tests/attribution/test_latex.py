@@ -3,12 +3,13 @@
 import re
 
 import pytest
-from attributions import drawn, exact, grouped, with_infinities
+from attributions import chain, drawn, exact, grouped, with_infinities
 from hypothesis import given
 from hypothesis import strategies as st
 from test_cells import shown_as
-from test_style import contrast
+from test_style import contrast as contrast_ratio
 
+from likely.attribution import contrast
 from likely.attribution.latex import COLOURS, escape
 
 COMMANDS = {
@@ -157,4 +158,27 @@ def test_a_line_ends_where_the_prompt_has_a_break():
 def test_text_on_every_colour_has_the_contrast_of_wcag_aa():
     for depth, code in COLOURS.items():
         ink = "#ffffff" if abs(depth) == 4 else "#000000"
-        assert contrast(f"#{code.lower()}", ink) >= 4.5
+        assert contrast_ratio(f"#{code.lower()}", ink) >= 4.5
+
+
+@pytest.mark.parametrize("standalone", [False, True])
+def test_a_contrast_is_its_differences_in_boxes_and_a_table(standalone):
+    found = contrast(chain(), "aab", "b", "a", method="exact")
+    made = found.to_latex(standalone=standalone)
+    assert balanced(made)
+    assert made.startswith(r"\documentclass") == standalone
+    assert "Difference in nats:" in made
+    rows = [line for line in made.splitlines() if line.endswith(r"\\") and "&" in line]
+    assert len(rows) == 1 + len(found.places)
+    assert all(row.count(" & ") == 5 for row in rows)
+    both = [one.scores[2] for one in (found.first, found.second)]
+    numbers = " & ".join(
+        [f"${found.differences[2]:+.3f}$", "exact", *(f"${x:+.3f}$" for x in both)]
+    )
+    assert rf"2 & \texttt{{b}} & {numbers} \\" in rows
+    assert "2 more with differences nearer 0" in found.to_latex(limit=1)
+
+
+def test_a_long_group_names_its_positions_by_their_ends():
+    made = exact("aabba", groups=[(0, 1, 2, 4)]).to_latex()
+    assert r"0--2, 4 & \texttt{aab\textvisiblespace{}…\textvisiblespace{}a}" in made

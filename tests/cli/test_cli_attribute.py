@@ -13,8 +13,16 @@ from attributions import same, strict
 from command_line import run, run_json, write_table
 
 import likely
-from likely.attribution import Attribution, attribute, read_json, read_npz
+from likely.attribution import (
+    Attribution,
+    Contrast,
+    attribute,
+    contrast,
+    read_json,
+    read_npz,
+)
 from likely.cli.attribute import SUFFIXES, columns
+from likely.errors import StoreError
 from likely.runs.store import read_rows
 
 ROWS = [
@@ -162,6 +170,101 @@ def test_kept_candidates_and_the_seed_are_in_the_file(table):
     assert {len(place["candidates"]["score"]) for place in found["attribution"]["places"]} <= {1, 2}
 
 
+def test_groups_are_units_or_lists_and_rules_choose_the_candidates(table):
+    found = run_json("attribute", table, *PAIR, "--groups", "words")["attribution"]
+    assert [place["positions"] for place in found["places"]] == [[0, 1], [2, 3, 4]]
+    found = run_json("attribute", table, *PAIR, "--groups", "words", "--positions", "1,3")
+    places = found["attribution"]["places"]
+    assert [place["positions"] for place in places] == [[1], [3]]
+    found = run_json("attribute", table, *PAIR, "--groups", "3;0-1, 4")["attribution"]
+    theirs = attribute(likely.load(table), "AB CA", "BA", groups=[(3,), (0, 1, 4)])
+    assert known(Attribution.from_dict(found)) == known(theirs)
+    words = ("--candidates", "word_start", "--positions", "3")
+    found = run_json("attribute", table, *PAIR, *words)["attribution"]
+    assert found["rule"] == "word_start"
+    assert [3] not in found["places"][0]["candidates"]["tokens"]
+
+
+def test_every_token_of_a_group_is_shown_and_overlaps_are_told(table):
+    pair = ("--prompt", "BA", "--response", "B", "--method", "exact")
+    done = run("attribute", table, *pair, "--groups", "0,1")
+    lines = done.stdout.splitlines()
+    bars = lines[lines.index("  BA") - 1].split()
+    assert len(bars) == 1
+    assert len(bars[0]) == 2
+    head = next(i for i, line in enumerate(lines) if line.split()[:3] == ["#", "text", "score"])
+    assert lines[head + 1].split()[:2] == ["0,1", "BA"]
+    assert "groups overlap" not in done.stdout
+    assert "procedure" not in done.stdout  # theirs has no groups
+    done = run("attribute", table, *pair, "--groups", "0,1;1")
+    assert "groups overlap: 1 token is in more than one" in done.stdout
+
+
+@pytest.fixture
+def versus(table):
+    """Return the library's contrast of two responses."""
+    return contrast(likely.load(table), "AB CA", "BA", "A")
+
+
+def test_a_contrast_is_that_of_the_library(tmp_path, table, versus):
+    found = run_json("attribute", table, *PAIR, "--contrast", "A")
+    assert known(Contrast.from_dict(found["contrast"])) == known(versus)
+    assert set(found) == {"command", "likely", "seed", "model", "contrast"}
+    path = tmp_path / "found.json"
+    done = run("attribute", table, *PAIR, "--contrast", "A", "--out", path)
+    assert done.exit_code == 0, done.stderr
+    assert known(Contrast.from_json(path)) == known(versus)
+    with pytest.raises(StoreError, match=r"needed, got 'likely.attribution.Contrast'"):
+        read_json(path)
+
+
+def test_a_contrast_is_written_as_a_table_a_page_and_latex(tmp_path, table, versus):
+    frame = versus.to_frame().drop(columns="seconds")
+    for suffix in (".parquet", ".csv", ".html", ".tex"):
+        path = tmp_path / f"found{suffix}"
+        done = run("attribute", table, *PAIR, "--contrast", "A", "--out", path)
+        assert done.exit_code == 0, done.stderr
+    rows = read_rows(tmp_path / "found.parquet", columns(versus.to_frame().to_dict("records")))
+    found = pd.DataFrame(rows).drop(columns="seconds")
+    pd.testing.assert_frame_equal(found, frame, check_exact=True)
+    with (tmp_path / "found.csv").open(newline="", encoding="utf-8") as file:
+        assert [float(row["difference"]) for row in csv.DictReader(file)] == list(
+            frame["difference"]
+        )
+    assert "Why this response rather than the other?" in (tmp_path / "found.html").read_text()
+    assert "Difference in nats:" in (tmp_path / "found.tex").read_text()
+
+
+def test_a_person_sees_the_differences_and_both_responses(table):
+    pair = ("--prompt", "BA", "--response", "B", "--contrast", "AB", "--method", "exact")
+    done = run("attribute", table, *pair, "--matrix")
+    lines = done.stdout.splitlines()
+    assert lines[lines.index("  BA") - 1] == "   ▓"  # 1 to 3 nats
+    assert any(line.startswith("difference in nats, from: ") for line in lines)
+    assert "response: -0.1054 nats over 1 token" in lines
+    assert f"the other: {np.log(0.05 * 0.9):.4f} nats over 2 tokens" in lines
+    assert "log-odds +2.996: the response is 20 times as likely as the other" in lines
+    row = next(line.split() for line in lines if line.startswith("1"))
+    # Before "BA" a hole has A with 1/4, after which come B with .9 and A with .05, and B after it;
+    # after all others they come with .4 and .25.
+    first = np.log(0.9) - np.log(0.25 * 0.9 + 0.75 * 0.4)
+    second = np.log(0.05) - np.log(0.25 * 0.05 + 0.75 * 0.25)
+    assert row[:2] == ["1", "A"]
+    assert row[3] == "exact"
+    shown = [f"{x:+.3f}".replace("0.", ".") for x in (first - second, first, second)]
+    assert [row[2], row[4], row[5]] == shown
+    assert "differences: 2 exact" in lines
+    assert sum(line.startswith("share of each response token") for line in lines) == 2
+    assert "the authors' procedure: " in done.stdout
+
+
+def test_a_contrast_may_have_a_generated_response(table):
+    found = run_json("attribute", table, "--prompt", "A", "--generate", 2, "--contrast", "C")
+    first, second = (found["contrast"][name]["case"] for name in ("first", "second"))
+    assert (first["response_text"], second["response_text"]) == ("BB", "C")
+    assert (first["flags"], second["flags"]) == (["generated"], [])
+
+
 @pytest.mark.parametrize(
     ("args", "fault"),
     [
@@ -176,6 +279,15 @@ def test_kept_candidates_and_the_seed_are_in_the_file(table):
         (["--prompt", "A", "--response", "B", "--exclude", "0-99999999999"], "below 1000000"),
         (["--prompt", "A", "--response", "B", "--roles", "system"], "--roles goes with --chat"),
         (["--prompt", "A", "--response", "B", "--method", "guess"], "guess"),
+        (["--prompt", "A", "--response", "B", "--candidates", "some"], "some"),
+        (["--prompt", "A", "--response", "B", "--groups", "wrods"], "such as 0-2;5,7, got 'wrods'"),
+        (["--prompt", "A", "--response", "B", "--groups", "0;;1"], "got ''"),
+        (["--prompt", "A", "--response", "B", "--groups", "2-0"], "from low to high"),
+        (
+            ["--prompt", "A", "--response", "B", "--groups", "0", "--positions", "0"],
+            "names its positions itself",
+        ),
+        (["--prompt", "A", "--contrast", "B"], "give --response or --generate; got 0"),
     ],
 )
 def test_a_flag_that_makes_no_sense_is_a_usage_error(table, args, fault):
@@ -196,6 +308,19 @@ def test_a_flag_that_makes_no_sense_is_a_usage_error(table, args, fault):
         (["--prompt", "A", "--response", " "], "the response is impossible"),
         (["--prompt-file", "no such file", "--response", "B"], "cannot read 'no such file'"),
         (["--prompt", "A", "--response", "B", "--out", "a.txt"], "the format comes from"),
+        (
+            ["--prompt", "A", "--response", "B", "--contrast", "A", "--out", "a.npz"],
+            "one of ['.json', '.html', '.tex', '.csv', '.parquet', '.jsonl']; got 'a.npz'",
+        ),
+        (["--prompt", "AB", "--response", "B", "--groups", "0,0"], "each of its positions once"),
+        (["--prompt", "AB", "--response", "B", "--groups", "0,1;0-1"], "each group is named once"),
+        (["--prompt", "AB", "--response", "B", "--groups", "0-2"], "positions 0 to 1, got 2"),
+        (["--prompt", "AB", "--response", "B", "--groups", "turns"], "the prompt as messages"),
+        (
+            ["--prompt", "AB", "--response", "B", "--groups", "0,1", "--candidates", "round_trip"],
+            "take candidates='all' or 'word_start'",
+        ),
+        (["--prompt", "A", "--response", "B", "--contrast", " "], "the response is impossible"),
         (["--prompt", "A", "--response", "B", "--out", "no folder/a.json"], "make its folder"),
     ],
 )
@@ -249,8 +374,22 @@ def test_the_words_of_a_role_in_a_chat_are_attributed(tmp_path):
     assert chosen == {"system", "user"}
 
 
-@pytest.mark.parametrize("method", ["exact", "adaptive"])
-def test_the_bar_expects_what_a_model_that_keeps_its_cache_spends(table, method, monkeypatch):
+# 5 ids in each place, each read with what comes after the place, and the text once.
+ALONE = 5 * (6 + 5 + 4 + 3 + 2) + 6
+
+
+@pytest.mark.parametrize(
+    ("flags", "most", "n_places"),
+    [
+        (["--method", "exact"], ALONE, 5),
+        (["--method", "adaptive"], ALONE, 5),
+        (["--method", "exact", "--groups", "0,2;4"], 5 * 2 + 25 * 5 + 5 * 2 + 6, 2),
+        (["--method", "exact", "--contrast", "A", "--positions", "3"], 5 * 5 + 6, 1),
+    ],
+)
+def test_the_bar_expects_what_a_model_that_keeps_its_cache_spends(
+    table, flags, most, n_places, monkeypatch
+):
     told = []
 
     class Meter:
@@ -270,14 +409,14 @@ def test_the_bar_expects_what_a_model_that_keeps_its_cache_spends(table, method,
             pass
 
     monkeypatch.setattr("likely.cli.attribute.TokenMeter", Meter)
-    done = run("attribute", table, *PAIR, "--method", method, "--budget", "1e6", "--json")
+    done = run("attribute", table, *PAIR, *flags, "--budget", "1e6", "--json")
     assert done.exception is None, repr(done.exception)
     found = strict(done.stdout)
-    # 5 ids in each place, each read with what comes after the place, and the text once.
-    assert told[0] == ("expect", 5 * (6 + 5 + 4 + 3 + 2) + 6)
+    assert told[0] == ("expect", most)
     spent = [tokens for kind, tokens in told[1:] if kind == "advance"]
-    assert len(spent) == 5
-    assert 0 < sum(spent) <= found["attribution"]["cost"]["token_evaluations"]
+    assert len(spent) == n_places
+    cost = found["contrast" if "--contrast" in flags else "attribution"]["cost"]
+    assert 0 < sum(spent) <= cost["token_evaluations"]
 
 
 def test_a_folder_gets_a_json_file_named_after_the_model(tmp_path, table):

@@ -10,7 +10,7 @@ from test_style import contrast, luminance
 
 from likely.attribution.cells import Cell, cells
 from likely.cli import heat_map as module
-from likely.cli.heat_map import STYLES, has_colour, heat_map, legend, number_cell
+from likely.cli.heat_map import STYLES, Wording, has_colour, heat_map, legend, number_cell
 from likely.cli.screen import width
 from likely.report.display import flowing
 
@@ -126,3 +126,13 @@ def test_colours_come_where_the_terminal_takes_them(monkeypatch, environment, is
 def test_a_real_result_is_shown_whole():
     lines = heat_map(cells(exact()), is_coloured=False)
     assert lines == ["    ▒", "  aab"]
+
+
+def test_the_legend_of_other_numbers_says_what_their_signs_mean():
+    words = Wording(number="difference", above="for this", below="for that")
+    painted = [CODES.sub("", line) for line in legend([cell("A")], is_coloured=True, wording=words)]
+    assert painted[0].startswith("difference in nats:  -3 ")
+    assert painted[1] == "+ for this, - for that"
+    (plain,) = legend([cell("A")], is_coloured=False, wording=words)
+    assert plain.startswith("difference in nats, from: ")
+    assert plain.endswith("above the text for this, below it for that")

@@ -1,7 +1,9 @@
 import pytest
-from attributed_models import exact, hostile, loose, many
+from attributed_models import exact, hostile, loose, many, translator
 
+from likely.attribution import contrast
 from likely.report.attribution_page import attribution_page
+from likely.report.contrast_page import contrast_page
 
 pytestmark = pytest.mark.browser
 
@@ -13,7 +15,9 @@ def pages(tmp_path_factory):
     made["long"] = many(made["exact"], 300)
     for name, found in made.items():
         (folder / f"{name}.html").write_text(attribution_page(found), encoding="utf-8")
-    return {name: (folder / f"{name}.html").as_uri() for name in made}
+    two = contrast(translator(), "say red", " rouge.", " and", groups=[(0, 1), (1,)])
+    (folder / "contrast.html").write_text(contrast_page(two), encoding="utf-8")
+    return {name: (folder / f"{name}.html").as_uri() for name in (*made, "contrast")}
 
 
 @pytest.fixture
@@ -45,7 +49,7 @@ def opened(browser, pages):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1100])
-@pytest.mark.parametrize("kind", ["exact", "hostile", "loose", "long"])
+@pytest.mark.parametrize("kind", ["exact", "hostile", "loose", "long", "contrast"])
 def test_page_is_quiet_and_fits(opened, kind, width, scheme):
     page = opened(kind, width=width, scheme=scheme)
     for summary in page.query_selector_all("summary"):
@@ -167,3 +171,19 @@ def test_print_shows_every_row_and_no_controls(opened):
     assert page.locator("#numbers tbody tr:visible").count() == 300
     assert page.locator("#numbers .pager").is_hidden()
     assert page.locator("#views-bar").is_hidden()
+
+
+def test_a_contrast_shows_both_responses_and_every_token_of_a_group(opened):
+    page = opened("contrast")
+    page.locator("#t0").hover()
+    text = page.locator("#popup").inner_text()
+    for part in ("positions 0,1", "Difference", "Score, the other", "Given the rest of the prompt"):
+        assert part in text
+    assert page.locator("#prompt-heat .on").count() == 2
+    said = page.locator("#response-heat .said")
+    assert said.count() == 3
+    page.mouse.move(5, 5)
+    said.nth(2).click()
+    assert "token 1 of the other" in page.locator("#status").inner_text()
+    page.get_by_role("button", name="score for the other").click()
+    assert "other response alone" in page.locator("#status").inner_text()

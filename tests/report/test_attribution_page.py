@@ -177,7 +177,7 @@ def test_a_group_is_one_place_with_all_its_positions(found):
     page = Page(attribution_page(replace(found, places=(group,))))
     tokens = [a["data-place"] for a, _ in page.with_class("t") if "data-place" in a]
     assert tokens == ["0", "0"]
-    assert "1 of 2 attributed (groups count once)" in body_text(page)
+    assert "2 of 2 attributed, in 1 group" in body_text(page)
 
 
 def test_an_empty_response_has_a_page():

@@ -4,12 +4,14 @@ Means over all attributed positions of all prompts, with intervals over prompts:
 prompt are not independent of one another.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from likely.attribution import stored
 from likely.attribution.adaptive import Method
 from likely.attribution.case import Prompt, frame_case
 from likely.attribution.mismatch import Gap, calibration_gap, gap_of
@@ -18,7 +20,6 @@ from likely.attribution.replacing import MASS, replacement
 from likely.attribution.result import Attribution, ModelFacts
 from likely.core.engine import Meter
 from likely.core.estimate import Cost, Estimate
-from likely.core.jsonio import dumps
 from likely.core.model import LanguageModel, Settings
 from likely.core.text.encode import Context
 from likely.errors import InputError
@@ -107,20 +108,6 @@ class Checkpoint:
             named["own_gap"] = self.own_gap.gap
         return named
 
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping for strict JSON."""
-        return {
-            "name": self.name,
-            "model": asdict(self.model),
-            **{name: value.to_dict() for name, value in self.estimates().items()},
-            "gap_details": self.gap.to_dict(),
-            "own_gap_details": None if self.own_gap is None else self.own_gap.to_dict(),
-            "converged": self.converged,
-            "n_reached": self.n_reached,
-            "readings": [asdict(reading) for reading in self.readings],
-            "cost": self.cost.to_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
@@ -171,18 +158,35 @@ class Series:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping for strict JSON."""
-        return {
-            "n_prompts": self.n_prompts,
-            "mass": self.mass,
-            "level": self.level,
-            "seed": self.seed,
-            "checkpoints": [one.to_dict() for one in self.checkpoints],
-        }
+        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
+        return stored.to_dict(self)
 
-    def to_json(self) -> str:
-        """Return the same as strict JSON."""
-        return dumps(self.to_dict())
+    @classmethod
+    def from_dict(cls, record: Mapping[str, object]) -> "Series":
+        """Return the result that `to_dict` took apart, every number the same.
+
+        Raises:
+            InputError: It is another kind of record, or a field is missing, unknown or unusable.
+            StoreError: A newer version of likely wrote it.
+        """
+        return stored.from_dict(cls, record)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return strict JSON of everything; with a path, also write it there.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        return stored.to_json(self, path)
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> "Series":
+        """Return the result of a file that `to_json` wrote.
+
+        Raises:
+            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
+        """
+        return stored.read_json(path, cls.from_dict)
 
     def summary(self) -> str:
         """Return a block of lines a model for a person."""

@@ -6,15 +6,15 @@ the sum of their scores. That is not the score of the stretch as one place (scor
 where tokens say the same thing); attribute with groups for that, and compare the groups.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from likely.attribution import stored
 from likely.attribution.alignment import By, align
-from likely.attribution.records import to_record
 from likely.attribution.result import Attribution, Place
 from likely.core.estimate import Estimate
-from likely.core.jsonio import dumps
 from likely.core.text.spans import Span
 from likely.errors import InputError, UnknownNameError
 from likely.stats.combination import weighted_sum
@@ -83,12 +83,35 @@ class Comparison:
         return pd.DataFrame([_row(one) for one in self.texts])
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields as a mapping for strict JSON."""
-        return to_record(self)
+        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
+        return stored.to_dict(self)
 
-    def to_json(self) -> str:
-        """Return `to_dict` as strict JSON."""
-        return dumps(self.to_dict())
+    @classmethod
+    def from_dict(cls, record: Mapping[str, object]) -> "Comparison":
+        """Return the result that `to_dict` took apart, every number the same.
+
+        Raises:
+            InputError: It is another kind of record, or a field is missing, unknown or unusable.
+            StoreError: A newer version of likely wrote it.
+        """
+        return stored.from_dict(cls, record)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return strict JSON of everything; with a path, also write it there.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        return stored.to_json(self, path)
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> "Comparison":
+        """Return the result of a file that `to_json` wrote.
+
+        Raises:
+            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
+        """
+        return stored.read_json(path, cls.from_dict)
 
     def summary(self, *, limit: int = _SHOWN) -> str:
         """Return lines for a person: the stretches that differ most, in order of the prompt.

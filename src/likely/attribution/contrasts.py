@@ -8,14 +8,17 @@ responses are read after that; what the shared draws do to the difference is in 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
+from likely.attribution import stored
 from likely.attribution.adaptive import Forecast, Hunt, Method, Reason, found_by
 from likely.attribution.case import Prompt, frame_case
 from likely.attribution.eligible import Rule
+from likely.attribution.files import check
 from likely.attribution.gathering import (
     KAPPA,
     KEPT,
@@ -149,6 +152,58 @@ class Contrast:
             "token_evaluations": place.cost.token_evaluations,
             "seconds": place.cost.seconds,
         }
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
+        return stored.to_dict(self)
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, object]) -> "Contrast":
+        """Return the result that `to_dict` took apart, every number the same.
+
+        Raises:
+            InputError: It is another kind of record, or a field is missing, unknown or unusable.
+            StoreError: A newer version of likely wrote it.
+        """
+        found = stored.from_dict(cls, record)
+        check(found.first, path="first.")
+        check(found.second, path="second.")
+        n = len(found.places)
+        stored.check_counts(
+            {
+                "first.places": (len(found.first.places), n),
+                "second.places": (len(found.second.places), n),
+            }
+        )
+        return found
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return strict JSON of everything; with a path, also write it there.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        return stored.to_json(self, path)
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> "Contrast":
+        """Return the result of a file that `to_json` wrote.
+
+        Raises:
+            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
+        """
+        return stored.read_json(path, cls.from_dict)
+
+    def to_latex(self, *, limit: int = 40, standalone: bool = False) -> str:
+        """Return the prompt as boxes coloured by the differences, and these as a table, in LaTeX.
+
+        Args:
+            limit: Rows of the table, those of the largest differences; 0 for all.
+            standalone: Whether to return a whole document, not a part of one.
+        """
+        from likely.attribution.latex import contrast_to_latex
+
+        return contrast_to_latex(self, limit=limit, standalone=standalone)
 
     def summary(self) -> str:
         """Return a line for the whole, and one for each of the five places that say most."""

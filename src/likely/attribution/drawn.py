@@ -14,21 +14,21 @@ Sources:
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
 
+from likely.attribution import stored
 from likely.attribution.case import Case, Prompt, frame_case
-from likely.attribution.records import to_record
 from likely.attribution.result import ModelFacts
 from likely.core.branches import open_stem
 from likely.core.engine import Meter
 from likely.core.estimate import Cost, Estimate
 from likely.core.generation import Generated, sample
-from likely.core.jsonio import dumps
 from likely.core.model import LanguageModel, Settings
 from likely.core.nucleus import Cut
 from likely.core.text.encode import Context
@@ -81,11 +81,6 @@ class Draws:
     seen_prob: Estimate
     entropy: Estimate
     count_entropy: float
-
-    @classmethod
-    def estimates(cls) -> tuple[str, ...]:
-        """Return the names of the fields that are estimates."""
-        return tuple(field.name for field in fields(cls) if field.type is Estimate)
 
     @property
     def is_saturated(self) -> bool:
@@ -148,12 +143,35 @@ class Stability:
         return pd.DataFrame([draws.to_row() for draws in self.draws])
 
     def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping for strict JSON."""
-        return to_record(self)
+        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
+        return stored.to_dict(self)
 
-    def to_json(self) -> str:
-        """Return the same as strict JSON."""
-        return dumps(self.to_dict())
+    @classmethod
+    def from_dict(cls, record: Mapping[str, object]) -> "Stability":
+        """Return the result that `to_dict` took apart, every number the same.
+
+        Raises:
+            InputError: It is another kind of record, or a field is missing, unknown or unusable.
+            StoreError: A newer version of likely wrote it.
+        """
+        return stored.from_dict(cls, record)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return strict JSON of everything; with a path, also write it there.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        return stored.to_json(self, path)
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> "Stability":
+        """Return the result of a file that `to_json` wrote.
+
+        Raises:
+            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
+        """
+        return stored.read_json(path, cls.from_dict)
 
     def summary(self) -> str:
         """Return a few lines for a person, a line a cut."""

@@ -32,15 +32,20 @@ def _row(place: "Place", n_response: int) -> dict[str, object]:
     for name in place.measures.estimates():
         estimate: Estimate = getattr(place.measures, name)
         row |= estimate.to_columns(name)
-    low, high = place.bounds
-    assumed_low, assumed_high = place.assumed_bounds
+    bounds = {
+        "bound": place.bounds,
+        "assumed": place.assumed_bounds,
+        "context_entropy_bound": place.context_entropy_bounds,
+        "response_entropy_bound": place.response_entropy_bounds,
+    }
     return row | {
         "score_per_token": place.measures.score.value / max(1, n_response),
         "left_surprisal": place.measures.left_surprisal,
-        "bound_low": low,
-        "bound_high": high,
-        "assumed_low": assumed_low,
-        "assumed_high": assumed_high,
+        **{
+            f"{name}_{end}": value
+            for name, ends in bounds.items()
+            for end, value in zip(("low", "high"), ends, strict=True)
+        },
         "omitted_context": place.measures.omitted_context,
         "omitted_response": place.measures.omitted_response,
         "method": place.method,

@@ -10,7 +10,7 @@ from likely.attribution.adaptive import Found, Hunt, Method, run_hunts
 from likely.attribution.case import Case
 from likely.attribution.eligible import Eligible, Rule
 from likely.attribution.groups import Group
-from likely.attribution.intervals import assumed, score_interval, truncated
+from likely.attribution.intervals import assumed, entropy_intervals, score_interval, truncated
 from likely.attribution.measures import final_sample
 from likely.attribution.opening import Opening
 from likely.attribution.prior import NextLaws, check_scores
@@ -200,17 +200,24 @@ def _place(
     evidence = found.evidence
     tokens = tuple(evidence.tokens[0].tolist())
     log_b = float(evidence.log_response[0].sum())
+    n_done = int((evidence.inclusion > 0.0).sum())
+    n_omitted = evidence.omitted.n
+    if n_omitted and len(tokens) > 1:  # of tuples many are one entry
+        n_omitted = model.info.n_tokens ** len(tokens) - n_done
+    of_context, of_response = entropy_intervals(evidence, n_omitted=n_omitted)
     return Place(
         positions=evidence.places,
         tokens=tokens,
         text=_piece(model, tokens, evidence.places),
         measures=found.measures,
         bounds=score_interval(log_b, truncated(evidence)),
+        context_entropy_bounds=of_context,
+        response_entropy_bounds=of_response,
         assumed_bounds=score_interval(log_b, assumed(evidence, kappa=kappa)),
         method=found.method,
         converged=found.converged,
         reason=found.reason,
-        n_candidates=int((evidence.inclusion > 0.0).sum()),
+        n_candidates=n_done,
         cost=cost,
         candidates=_candidates(model, found, kept),
     )

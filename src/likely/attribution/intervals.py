@@ -1,4 +1,4 @@
-"""Intervals of a score from what was not evaluated: one that always holds, one that assumes. Nats.
+"""Intervals from what was not evaluated: one that always holds, one that assumes. Unit: nats.
 
 Both bound the ratio ``N / D`` of all candidates from the sums over those that were evaluated, and
 from bounds on what the others may add. Without an assumption the bounds are the prior mass of
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from jaxtyping import Float
 
 from likely.attribution.evidence import Evidence
 from likely.core.logspace import log_sum, logsumexp
@@ -103,6 +104,33 @@ def _sums(evidence: Evidence, *, log_x: float, log_y: float, log_beta: float) ->
         log_y=log_y,
         log_beta=log_beta,
     )
+
+
+def entropy_intervals(evidence: Evidence, *, n_omitted: int) -> tuple[Interval, Interval]:
+    """Return intervals of the entropies of q and of q^r that always hold.
+
+    Args:
+        evidence: Of one place.
+        n_omitted: At most how many candidates were not evaluated to the end of the response; 0
+            where all were.
+
+    Returns:
+        Of the entropy given the rest of the prompt, and of that given the response too.
+    """
+    done = evidence.inclusion > 0.0
+    sums = truncated(evidence)
+    log_x = evidence.log_prior[done] + evidence.log_prompt[done]
+    log_y = log_x + evidence.log_response[done].sum(axis=1)
+
+    def of(log_law: Float[np.ndarray, "n"], log_total: float, log_rest: float) -> Interval:
+        log_law = log_law[log_law > -np.inf] - log_total
+        return entropy_interval(
+            max(0.0, -float(np.sum(np.exp(log_law) * log_law))),
+            most_omitted=math.exp(log_rest - log_sum([log_total, log_rest])),
+            n_omitted=n_omitted,
+        )
+
+    return of(log_x, sums.log_d, sums.log_x), of(log_y, sums.log_n, sums.log_y)
 
 
 def entropy_interval(entropy: float, *, most_omitted: float, n_omitted: int) -> Interval:

@@ -7,11 +7,22 @@ has no letters for need LuaLaTeX or XeLaTeX and a font that has them.
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from likely.attribution.cells import EDGES_NATS, Cell, cells, strongest
+from likely.attribution.cells import (
+    EDGES_NATS,
+    Cell,
+    cells,
+    farthest,
+    scored_cells,
+    strongest,
+)
 from likely.attribution.result import Attribution, Place
 from likely.core.estimate import Estimate
+from likely.core.text.spans import name_positions
+
+if TYPE_CHECKING:
+    from likely.attribution.contrasts import Contrast, ContrastPlace
 
 COLOURS: Final[Mapping[int, str]] = {
     -4: "285E9F", -3: "6B97CB", -2: "A9C6E6", -1: "DCE9F6",
@@ -64,7 +75,37 @@ def _escaped(char: str, *, is_space_shown: bool) -> str:
 
 def to_latex(found: Attribution, *, limit: int, standalone: bool) -> str:
     """Return LaTeX as `Attribution.to_latex` says."""
-    parts = [_head(found), _colours(), _prompt(found), _scale(), _table(found, limit)]
+    places = strongest(found, limit)
+    titles = ("score", "interval", "context entropy", "surprisal")
+    rows = [_row(place) for place in places]
+    parts = [
+        _head(found, "Attribution scores"),
+        _colours(),
+        _prompt(cells(found)),
+        _scale("Score"),
+        _table(titles, rows, n_left=len(found.places) - len(places)),
+    ]
+    return _whole(parts, standalone=standalone)
+
+
+def contrast_to_latex(found: "Contrast", *, limit: int, standalone: bool) -> str:
+    """Return LaTeX as `Contrast.to_latex` says."""
+    case, values = found.first.case, found.differences.tolist()
+    chosen = farthest(values, limit)
+    titles = ("difference", "interval", "score", "of the other")
+    parts = [
+        _head(found.first, "Differences of attribution scores"),
+        _colours(),
+        _prompt(scored_cells(case, found.places, values)),
+        _scale("Difference"),
+        _table(
+            titles, [_contrast_row(found, i) for i in chosen], n_left=len(values) - len(chosen)
+        ),
+    ]  # fmt: skip
+    return _whole(parts, standalone=standalone)
+
+
+def _whole(parts: Sequence[str], *, standalone: bool) -> str:
     body = "\n".join(parts)
     if not standalone:
         return body + "\n"
@@ -76,10 +117,10 @@ def to_latex(found: Attribution, *, limit: int, standalone: bool) -> str:
     )  # fmt: skip
 
 
-def _head(found: Attribution) -> str:
+def _head(found: Attribution, what: str) -> str:
     """Return comments; what came from outside is on one line of plain letters."""
     name = re.sub(r"[^ -~]", "?", found.model.name)
-    return f"% Attribution scores by likely {found.model.likely}, model {name}.\n{_NEEDS}"
+    return f"% {what} by likely {found.model.likely}, model {name}.\n{_NEEDS}"
 
 
 def _colours() -> str:
@@ -99,9 +140,9 @@ def _boxed(text: str, shade: int) -> str:
     return rf"\colorbox{{{_colour(shade)}}}{{\strut\textcolor{{{ink}}}{{{text}}}}}"
 
 
-def _prompt(found: Attribution) -> str:
+def _prompt(shown: Sequence[Cell]) -> str:
     lines = [r"\begingroup\raggedright\setlength{\fboxsep}{1pt}\noindent"]
-    lines += [_cell(cell) for cell in cells(found)]
+    lines += [_cell(cell) for cell in shown]
     return "\n".join([*lines, r"\par\endgroup"])
 
 
@@ -128,8 +169,8 @@ def _ended(made: str, cell: Cell, end: str) -> str:
     return f"{made}{'' if cell.is_converged else _DOUBT}{end}%"
 
 
-def _scale() -> str:
-    """Return the scale: a box for each shade, with the score that it begins at."""
+def _scale(what: str) -> str:
+    """Return the scale: a box for each shade, with the number that it begins at."""
     low, *_ = EDGES_NATS
     boxes = [
         *(_boxed(rf"$\leq {-edge:g}$", -i) for i, edge in reversed([*enumerate(EDGES_NATS, 1)])),
@@ -138,38 +179,48 @@ def _scale() -> str:
     ]
     return "\n".join(
         [
-            r"\par\smallskip\begingroup\small\setlength{\fboxsep}{2pt}\noindent Score in nats:",
+            r"\par\smallskip\begingroup\small\setlength{\fboxsep}{2pt}\noindent "
+            f"{what} in nats:",
             *(f"{box}%" for box in boxes),
             r"\par\endgroup\smallskip",
         ]
     )
 
 
-def _table(found: Attribution, limit: int) -> str:
-    places = strongest(found, limit)
-    rows = [_row(place) for place in places]
-    left = len(found.places) - len(places)
-    if left:
-        rows.append(rf"\multicolumn{{6}}{{l}}{{{left} more with scores nearer 0}} \\")
+def _table(titles: Sequence[str], rows: Sequence[str], *, n_left: int) -> str:
+    """Return rows of position, token, a number with its interval and two more numbers."""
+    note = rf"\multicolumn{{6}}{{l}}{{{n_left} more with {titles[0]}s nearer 0}} \\"
+    left = [note] if n_left else []
     return "\n".join(
         [
             r"\noindent\begin{tabular}{rlrlrr}", r"\hline",
-            r"position & token & score & interval & context entropy & surprisal \\", r"\hline",
-            *rows, r"\hline", r"\end{tabular}",
+            rf"position & token & {' & '.join(titles)} \\", r"\hline",
+            *rows, *left, r"\hline", r"\end{tabular}",
         ]
     )  # fmt: skip
 
 
 def _row(place: Place) -> str:
     measures = place.measures
-    mark = "" if place.converged else _DOUBT
-    entries: Sequence[str] = (
-        ", ".join(map(str, place.positions)),
-        rf"\texttt{{{escape(place.text, is_space_shown=True)}}}",
-        _number(measures.score.value) + mark,
-        _interval(measures.score),
+    return _entries(
+        place, measures.score,
         _number(measures.context_entropy.value, sign=""),
         _number(measures.surprisal.value, sign=""),
+    )  # fmt: skip
+
+
+def _contrast_row(found: "Contrast", i: int) -> str:
+    scores = [one.places[i].measures.score.value for one in (found.first, found.second)]
+    return _entries(found.places[i], found.places[i].difference, *map(_number, scores))
+
+
+def _entries(place: "Place | ContrastPlace", number: Estimate, *more: str) -> str:
+    entries = (
+        name_positions(place.positions).replace("-", "--").replace(",", ", "),
+        rf"\texttt{{{escape(place.text, is_space_shown=True)}}}",
+        _number(number.value) + ("" if place.converged else _DOUBT),
+        _interval(number),
+        *more,
     )
     return " & ".join(entries) + r" \\"
 

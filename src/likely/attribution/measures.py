@@ -11,7 +11,7 @@ Sources:
     the plug-in estimators by the weights of the candidates, for the delta method.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 
 from likely.attribution.evidence import Evidence
 from likely.attribution.thinning import Thinned
-from likely.core.estimate import Estimate
+from likely.core.estimate import Estimate, estimate_names
 from likely.core.logspace import logsumexp
 from likely.errors import InputError
 
@@ -145,7 +145,7 @@ class Measures:
     @classmethod
     def estimates(cls) -> tuple[str, ...]:
         """Return the names of the fields that are estimates."""
-        return tuple(field.name for field in fields(cls) if field.type is Estimate)
+        return estimate_names(cls)
 
 
 def measure(evidence: Evidence, *, level: float, method: str) -> Measures:

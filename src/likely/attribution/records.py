@@ -101,12 +101,22 @@ def _read(hint: Any, record: object, arrays: Mapping[str, np.ndarray] | None, pa
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(record, Mapping):
             raise _odd(path, "an object", record)
-        inner = get_args(hint)[1]
+        of_key, inner = get_args(hint)
         return {
-            str(key): _read(inner, item, arrays, _below(path, str(key)))
+            _key(of_key, key, path): _read(inner, item, arrays, _below(path, str(key)))
             for key, item in record.items()
         }
     return _scalar(hint, record, path)
+
+
+def _key(kind: type, key: object, path: str) -> object:
+    """Return a name of an object as what it was: JSON has texts alone."""
+    if kind is not int:
+        return str(key)
+    text = str(key)
+    if not (text.isascii() and text.removeprefix("-").isdigit()):
+        raise _odd(path, "an object whose names are whole numbers", text)
+    return int(text)
 
 
 def _dataclass(

@@ -1,13 +1,13 @@
 """What a replacement study returns: for each place the responses to its substitutes. Unit: nats."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from likely.attribution.records import to_record
+from likely.attribution import stored
 from likely.attribution.result import ModelFacts
-from likely.core.estimate import Cost, Estimate
-from likely.core.jsonio import dumps
+from likely.core.estimate import Cost, Estimate, estimate_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,11 +83,6 @@ class Replacement:
     notes: tuple[str, ...]
     cost: Cost
 
-    @classmethod
-    def estimates(cls) -> tuple[str, ...]:
-        """Return the names of the fields that are estimates."""
-        return tuple(field.name for field in fields(cls) if field.type is Estimate)
-
     def to_row(self) -> dict[str, object]:
         """Return the numbers, each with the ends of its interval."""
         row: dict[str, object] = {
@@ -100,7 +95,7 @@ class Replacement:
             "actual_in_set": self.actual_in_set,
             "n_responses": len(self.outcomes),
         }
-        for name in self.estimates():
+        for name in estimate_names(Replacement):
             estimate: Estimate = getattr(self, name)
             row |= estimate.to_columns(name)
         return row | {"token_evaluations": self.cost.token_evaluations}
@@ -160,12 +155,35 @@ class Replacements:
         return pd.DataFrame([place.to_row() for place in self.places])
 
     def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping for strict JSON."""
-        return to_record(self)
+        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
+        return stored.to_dict(self)
 
-    def to_json(self) -> str:
-        """Return the same as strict JSON."""
-        return dumps(self.to_dict())
+    @classmethod
+    def from_dict(cls, record: Mapping[str, object]) -> "Replacements":
+        """Return the result that `to_dict` took apart, every number the same.
+
+        Raises:
+            InputError: It is another kind of record, or a field is missing, unknown or unusable.
+            StoreError: A newer version of likely wrote it.
+        """
+        return stored.from_dict(cls, record)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return strict JSON of everything; with a path, also write it there.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        return stored.to_json(self, path)
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> "Replacements":
+        """Return the result of a file that `to_json` wrote.
+
+        Raises:
+            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
+        """
+        return stored.read_json(path, cls.from_dict)
 
     def summary(self) -> str:
         """Return a few lines for a person, a line a place."""

@@ -12,12 +12,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from likely._version import __version__
+from likely.attribution import stored
 from likely.attribution.adaptive import Method, Reason
 from likely.attribution.case import Case
 from likely.attribution.eligible import Rule
 from likely.attribution.measures import Measures
 from likely.core.estimate import Cost
-from likely.core.jsonio import dumps
 from likely.core.model import LanguageModel
 from likely.errors import InputError
 
@@ -96,6 +96,8 @@ class Place:
         text: Their text.
         measures: Every number, each with its interval.
         bounds: The interval of the score that always holds; mostly it is too wide to say much.
+        context_entropy_bounds: That of the entropy of q, likewise.
+        response_entropy_bounds: That of the entropy of q^r.
         assumed_bounds: The one that holds if no candidate left out is ``kappa`` times as good as
             the best that was evaluated.
         method: ``exact`` or ``adaptive``.
@@ -111,6 +113,8 @@ class Place:
     text: str
     measures: Measures
     bounds: tuple[float, float]
+    context_entropy_bounds: tuple[float, float]
+    response_entropy_bounds: tuple[float, float]
     assumed_bounds: tuple[float, float]
     method: Method
     converged: bool
@@ -264,9 +268,7 @@ class Attribution:
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        from likely.attribution.files import to_dict
-
-        return to_dict(self)
+        return stored.to_dict(self)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, object]) -> "Attribution":
@@ -288,11 +290,7 @@ class Attribution:
         Raises:
             StoreError: The file cannot be written.
         """
-        from likely.attribution.files import to_dict, write_json
-
-        if path is not None:
-            write_json(self, path)
-        return dumps(to_dict(self))
+        return stored.to_json(self, path)
 
     def to_npz(self, path: str | Path) -> None:
         """Write everything as NPZ; `likely.attribution.read_npz` reads it.

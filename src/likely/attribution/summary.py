@@ -1,7 +1,13 @@
 """An attribution in lines for a person. Unit: nats."""
 
+from typing import TYPE_CHECKING
+
 from likely.attribution.cells import strongest
 from likely.attribution.result import Attribution, Place
+from likely.core.text.spans import name_positions
+
+if TYPE_CHECKING:
+    from likely.attribution.contrasts import Contrast
 
 
 def summary(found: Attribution, *, limit: int) -> str:
@@ -22,8 +28,8 @@ def summary(found: Attribution, *, limit: int) -> str:
     )
 
 
-def reach(found: Attribution) -> str:
-    """Return in a line how many scores are known, and how well."""
+def reach(found: "Attribution | Contrast", *, what: str = "scores") -> str:
+    """Return in a line how many scores, or differences of scores, are known, and how well."""
     n_exact = sum(place.method == "exact" for place in found.places)
     n_drawn = len(found.places) - n_exact
     n_known = sum(place.converged for place in found.places if place.method != "exact")
@@ -35,12 +41,12 @@ def reach(found: Attribution) -> str:
             f"{n_known} of {n_drawn} estimated to within {found.tolerance:g} nats "
             f"({found.level:.0%} intervals)"
         )
-    return "scores: " + ", ".join(parts or ["none"])
+    return f"{what}: " + ", ".join(parts or ["none"])
 
 
 def _line(place: Place) -> str:
     score = place.measures.score
-    name = ",".join(map(str, place.positions))
+    name = name_positions(place.positions)
     ends = "exact" if score.is_exact else f"[{score.low:+z.4f}, {score.high:+z.4f}]"
     mark = "" if place.converged else "  not converged"
     return f"{name:>5}  {place.text!r:<16} {score.value:+z9.4f}  {ends}{mark}"

@@ -3,12 +3,20 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from likely.attribution.adaptive import Method
+from likely.attribution.case import Prompt
+from likely.attribution.contrasts import Contrast
+from likely.attribution.eligible import Rule
+from likely.attribution.groups import UNITS, Unit
+from likely.attribution.result import Attribution
+from likely.cli.attribution_question import Question, answer, frame, most_tokens
+from likely.cli.attribution_screen import screen_lines
+from likely.cli.contrast_screen import contrast_lines
 from likely.cli.deliver import (
     Result,
     deliver,
@@ -19,6 +27,7 @@ from likely.cli.deliver import (
 )
 from likely.cli.flags import ModelChoice, Output
 from likely.cli.heat_map import has_colour
+from likely.cli.lists import number_groups, numbers
 from likely.cli.logic import split_names
 from likely.cli.progress import TokenMeter
 from likely.core.model import LanguageModel
@@ -26,12 +35,8 @@ from likely.errors import InputError
 from likely.runs.items import check_text, read_text
 from likely.runs.store import Columns, Kind, write_bytes, write_rows
 
-if TYPE_CHECKING:
-    from likely.attribution.case import Case, Prompt
-    from likely.attribution.result import Attribution
-
 SUFFIXES = (".json", ".html", ".npz", ".tex", ".csv", ".parquet", ".jsonl")
-_MOST = 10**6  # no prompt and no vocabulary is longer
+CONTRAST_SUFFIXES = tuple(suffix for suffix in SUFFIXES if suffix != ".npz")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,14 @@ class Subject:
             "--generate", metavar="N", min=1, help="Take the likeliest answer of N tokens instead."
         ),
     ] = None
+    contrast: Annotated[
+        str | None,
+        typer.Option(
+            "--contrast",
+            metavar="TEXT",
+            help="Another response: ask what spoke for the first one rather than for this.",
+        ),
+    ] = None
     context: Annotated[
         str | None,
         typer.Option(
@@ -79,6 +92,15 @@ class Subject:
             help="Prompt tokens to attribute, from 0, such as 3,4,7-9; all if unset.",
         ),
     ] = None
+    groups: Annotated[
+        str,
+        typer.Option(
+            "--groups",
+            metavar="UNIT|LIST",
+            help="What is taken together: tokens, words, sentences, the turns of a chat, or groups "
+            "of positions such as 0-2;5,7.",
+        ),
+    ] = "tokens"
     roles: Annotated[
         str,
         typer.Option(
@@ -92,7 +114,7 @@ class Effort:
     """How it is found, and how well."""
 
     method: Annotated[
-        Literal["adaptive", "exact"],
+        Method,
         typer.Option(
             "--method",
             help="exact evaluates every token of the vocabulary in every place; adaptive as many "
@@ -116,6 +138,14 @@ class Effort:
             "authors' procedure takes.",
         ),
     ] = None
+    candidates: Annotated[
+        Rule,
+        typer.Option(
+            "--candidates",
+            help="Which tokens may stand in a place: all; those with which the text is split into "
+            "the same tokens again; or those that begin a word if the actual one does.",
+        ),
+    ] = "all"
     exclude: Annotated[
         str | None,
         typer.Option(
@@ -163,46 +193,72 @@ def attribute(
     The score of a token is how many nats likelier the response is with it than with a hole in its
     place, where the model's own law given all the rest of the prompt says what might stand there.
     Give the prompt with --prompt, --prompt-file or --chat, the response with --response or
-    --generate. --out writes .json, .npz (both read back by likely.attribution), .html, .tex, or
-    the table as .csv, .parquet or .jsonl.
+    --generate. With --contrast the numbers are differences: score for that response less score for
+    the other. --out writes .json, .npz (both read back by likely.attribution; .npz not of a
+    contrast), .html, .tex, or the table as .csv, .parquet or .jsonl.
     """
-    _check_usage(subject)
-    positions = _numbers(subject.positions, "--positions")
-    exclude = _numbers(effort.exclude, "--exclude") or ()
-    path = out_path(output, name=f"attribute {model.model}", suffixes=SUFFIXES)
-    prompt = _prompt(subject)
-    from likely.attribution.case import frame_case
-    from likely.attribution.question import attribute_case
-    from likely.cli.attribution_screen import screen_lines
-
-    loaded = load_model(model, output)
-    case = frame_case(
-        loaded, prompt, _text(subject.response, "response"), generate=subject.generate,
-        positions=positions, roles=(*split_names(subject.roles), "text"),
-        context=_text(subject.context, "context"),
+    question = _question(subject, effort, output)
+    is_contrast = question.other is not None
+    path = out_path(
+        output, name=f"attribute {model.model}",
+        suffixes=CONTRAST_SUFFIXES if is_contrast else SUFFIXES,
     )  # fmt: skip
+    prompt = _prompt(subject)
+    loaded = load_model(model, output)
+    framed = frame(loaded, prompt, question)
     with TokenMeter("attributing", quiet=output.quiet) as meter:
-        meter.expect(_expected(loaded, case, effort))
-        found = attribute_case(
-            loaded, case, method=effort.method, tolerance=effort.tolerance, level=effort.level,
-            seed=output.seed, budget=effort.budget, exclude=exclude,
-            kept=effort.kept or None, meter=meter,
-        )  # fmt: skip
+        meter.expect(most_tokens(loaded, framed, question))
+        found = answer(loaded, framed, question, meter)
     if path is not None and path.suffix != ".json":
         _write(found, path)
+    name = "contrast" if is_contrast else "attribution"
     result = Result(
         document=document(
-            "attribute", output, model=model_part(loaded), attribution=found.to_dict()
+            "attribute", output, model=model_part(loaded), **{name: found.to_dict()}
         ),
-        lines=screen_lines(
-            loaded, found, limit=showing.limit, is_coloured=has_colour(showing.color),
-            has_matrix=showing.matrix,
-        ),
+        lines=_lines(loaded, found, showing),
     )  # fmt: skip
     deliver(result, output, path, is_written=path is not None and path.suffix != ".json")
 
 
-def _check_usage(subject: Subject) -> None:
+def _lines(model: LanguageModel, found: Attribution | Contrast, showing: Showing) -> list[str]:
+    if isinstance(found, Attribution):
+        return screen_lines(
+            model, found, limit=showing.limit, is_coloured=has_colour(showing.color),
+            has_matrix=showing.matrix,
+        )  # fmt: skip
+    return contrast_lines(
+        model, found, limit=showing.limit, is_coloured=has_colour(showing.color),
+        has_matrix=showing.matrix,
+    )  # fmt: skip
+
+
+def _question(subject: Subject, effort: Effort, output: Output) -> Question:
+    """Return what the flags ask, before any model is loaded."""
+    listed = number_groups(subject.groups, "--groups")
+    _check_usage(subject, is_listed=listed is not None)
+    return Question(
+        response=_text(subject.response, "response"), generate=subject.generate,
+        other=_text(subject.contrast, "contrast"),
+        positions=numbers(subject.positions, "--positions"),
+        roles=(*split_names(subject.roles), "text"), context=_text(subject.context, "context"),
+        groups=listed or _unit(subject.groups), method=effort.method, tolerance=effort.tolerance,
+        level=effort.level, seed=output.seed, budget=effort.budget, candidates=effort.candidates,
+        exclude=numbers(effort.exclude, "--exclude") or (), kept=effort.kept or None,
+    )  # fmt: skip
+
+
+def _unit(text: str) -> Unit:
+    for unit in UNITS:
+        if text == unit:
+            return unit
+    raise typer.BadParameter(
+        f"is {', '.join(UNITS)} or groups of positions such as 0-2;5,7, got {text!r}",
+        param_hint="--groups",
+    )
+
+
+def _check_usage(subject: Subject, *, is_listed: bool) -> None:
     prompts = [x for x in (subject.prompt, subject.prompt_file, subject.chat) if x is not None]
     if len(prompts) != 1:
         raise typer.BadParameter(
@@ -213,34 +269,18 @@ def _check_usage(subject: Subject) -> None:
         raise typer.BadParameter(f"give --response or --generate; got {len(responses)} of them")
     if subject.chat is None and subject.roles != "user":
         raise typer.BadParameter("--roles goes with --chat")
-
-
-def _numbers(text: str | None, flag: str) -> tuple[int, ...] | None:
-    """Return the numbers of a list such as 3,4,7-9."""
-    if text is None:
-        return None
-    found: list[int] = []
-    for part in split_names(text):
-        first, dash, last = (piece.strip() for piece in part.partition("-"))
-        ends = [first, last] if dash else [first]
-        if not all(end.isascii() and end.isdigit() for end in ends):
-            raise typer.BadParameter(f"is numbers such as 3,4,7-9, got {part!r}", param_hint=flag)
-        low, high = int(ends[0]), int(ends[-1])
-        if low > high or high >= _MOST:
-            raise typer.BadParameter(
-                f"is numbers from low to high, below {_MOST}, got {part!r}", param_hint=flag
-            )
-        found += range(low, high + 1)
-    if not found:
-        raise typer.BadParameter(f"is numbers such as 3,4,7-9, got {text!r}", param_hint=flag)
-    return tuple(found)
+    if is_listed and (subject.positions is not None or subject.roles != "user"):
+        raise typer.BadParameter(
+            f"--groups {subject.groups} names its positions itself: leave out --positions and "
+            "--roles, or name a unit such as words"
+        )
 
 
 def _text(text: str | None, what: str) -> str | None:
     return None if text is None else check_text(text, what=what)
 
 
-def _prompt(subject: Subject) -> "Prompt":
+def _prompt(subject: Subject) -> Prompt:
     if subject.chat is not None:
         return _messages(subject.chat)
     if subject.prompt_file is not None:
@@ -269,26 +309,22 @@ def _messages(path: Path) -> list[dict[str, str]]:
     return data
 
 
-def _expected(model: LanguageModel, case: "Case", effort: Effort) -> int:
-    """Return how many token evaluations it takes at most of a model that keeps what it read."""
-    from likely.attribution.gathering import default_budget
+def _page(found: Attribution | Contrast) -> str:
+    if isinstance(found, Attribution):
+        from likely.report.attribution_page import attribution_page
 
-    n = model.info.n_tokens
-    exact = sum(n * max(1, len(case.suffix(position))) for position in case.positions)
-    whole = exact + len(case.stem)
-    if effort.method == "exact":
-        return whole
-    budget = effort.budget if effort.budget is not None else default_budget(n, case)
-    return min(whole, int(budget))
+        return attribution_page(found)
+    from likely.report.contrast_page import contrast_page
+
+    return contrast_page(found)
 
 
-def _write(found: "Attribution", path: Path) -> None:
+def _write(found: Attribution | Contrast, path: Path) -> None:
     """Write what was found in the format of the path's ending, but for JSON."""
-    if path.suffix == ".npz":
+    if path.suffix == ".npz" and isinstance(found, Attribution):
         found.to_npz(path)
     elif path.suffix == ".html":
-        page = import_module("likely.report.attribution_page")
-        write_bytes(path, str(page.attribution_page(found)).encode())
+        write_bytes(path, _page(found).encode())
     elif path.suffix == ".tex":
         write_bytes(path, found.to_latex(standalone=True).encode())
     elif path.suffix == ".csv":

@@ -1,9 +1,11 @@
 """What an attribution looks like on a screen: heat map, table, matrix, totals. Unit: nats."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from likely.attribution.cells import cells, strongest
+from likely.attribution.case import Case
+from likely.attribution.cells import Marked, cells, n_shared, strongest
 from likely.attribution.gathering import reference_cost
 from likely.attribution.summary import reach
 from likely.cli.claims import PAGE, hung
@@ -11,7 +13,9 @@ from likely.cli.deliver import show_model
 from likely.cli.heat_map import heat_map, legend, number_cell
 from likely.cli.intervals import show, show_ends
 from likely.cli.screen import Column, screen_width, show_cost, show_cut, table, width
+from likely.core.estimate import Cost, Estimate
 from likely.core.model import LanguageModel
+from likely.core.text.spans import name_positions
 from likely.report.display import flowing, visible
 
 if TYPE_CHECKING:
@@ -39,8 +43,7 @@ def screen_lines(
         is_coloured: Whether to use colours.
         has_matrix: Whether to show the share of each response token.
     """
-    case, parts = found.case, cells(found)
-    n_response = len(case.response)
+    parts = cells(found)
     places = strongest(found, limit)
     lines = [
         show_model(model),
@@ -48,22 +51,39 @@ def screen_lines(
         *heat_map(parts, is_coloured=is_coloured),
         "",
         *legend(parts, is_coloured=is_coloured),
-        f"response: {found.log_response:.4f} nats over {n_response} "
-        f"token{'s' if n_response != 1 else ''}",
-        *(f"  {line}" for line in flowing(case.response_text).splitlines()),
+        *show_shared(found.places),
+        *show_response(found, "response"),
         "",
         *_table(places),
         *show_cut(len(places), len(found.places)),
     ]
     if has_matrix:
-        lines += ["", *_matrix(found, places, is_coloured=is_coloured)]
+        lines += ["", *show_matrix(found, places, is_coloured=is_coloured)]
     return [*lines, "", *_totals(model, found)]
+
+
+def show_shared(places: Sequence[Marked]) -> list[str]:
+    """Return the line that says how many tokens are in several groups, if any are."""
+    n = n_shared(places)
+    if not n:
+        return []
+    which = "1 token is" if n == 1 else f"{n} tokens are"
+    return hung([f"groups overlap: {which} in more than one, and shown with the first of them"])
+
+
+def show_response(found: "Attribution", name: str) -> list[str]:
+    """Return a response under its name, with its log-probability."""
+    n = len(found.case.response)
+    return [
+        f"{name}: {found.log_response:.4f} nats over {n} token{'s' if n != 1 else ''}",
+        *(f"  {line}" for line in flowing(found.case.response_text).splitlines()),
+    ]
 
 
 def _table(places: Sequence["Place"]) -> list[str]:
     columns = [
         Column(title="#", is_number=True),
-        Column(title="token", gives_way=True),
+        Column(title=name_text(places), gives_way=True),
         Column(title="score", is_number=True),
         Column(title="interval", is_number=True),
         Column(title=""),
@@ -74,20 +94,33 @@ def _table(places: Sequence["Place"]) -> list[str]:
     return table(columns, [_row(place) for place in places])
 
 
+def name_text(places: Sequence[Marked]) -> str:
+    """Return the title of the column of texts."""
+    return "token" if all(len(place.positions) == 1 for place in places) else "text"
+
+
 def _row(place: "Place") -> list[str]:
     measures, score = place.measures, place.measures.score
-    # Of an exact score what is far below a rounding error is 0, of whatever sign.
-    value = 0.0 if abs(score.value) < 1e-12 else score.value
     return [
-        ",".join(map(str, place.positions)),
+        name_positions(place.positions),
         visible(place.text),
-        show(value, sign=True),
-        "exact" if score.is_exact else show_ends(score.low, score.high, sign=True),
+        show_score(score.value),
+        show_interval(score),
         "" if place.converged else "~",
         show(measures.context_entropy.value),
         show(measures.surprisal.value),
         _others(place),
     ]
+
+
+def show_score(value: float) -> str:
+    """Return a score; what is far below a rounding error is 0, of whatever sign."""
+    return show(0.0 if abs(value) < 1e-12 else value, sign=True)
+
+
+def show_interval(score: Estimate) -> str:
+    """Return the interval of a score."""
+    return "exact" if score.is_exact else show_ends(score.low, score.high, sign=True)
 
 
 def _others(place: "Place") -> str:
@@ -101,7 +134,7 @@ def _percent(prob: float) -> str:
     return "<0.1%" if 0.0 < prob < 0.001 else f"{prob:.1%}"
 
 
-def _matrix(found: "Attribution", places: Sequence["Place"], *, is_coloured: bool) -> list[str]:
+def show_matrix(found: "Attribution", places: Sequence["Place"], *, is_coloured: bool) -> list[str]:
     """Return the share of each response token in the scores, in as many blocks as it takes."""
     case = found.case
     names = [_cut(visible(place.text), _NAME) for place in places]
@@ -138,16 +171,44 @@ def _cut(text: str, room: int) -> str:
 
 
 def _totals(model: LanguageModel, found: "Attribution") -> list[str]:
-    case, cost = found.case, found.cost
-    lines = [reach(found)]
-    if not found.converged:
+    return show_totals(
+        reach(found),
+        found.cost,
+        theirs(model, found.places, [found.case]),
+        is_known=found.converged,
+        flags=found.case.flags,
+    )
+
+
+def theirs(model: LanguageModel, places: Sequence[Marked], cases: Sequence[Case]) -> int | None:
+    """Return what the authors' procedure takes for the same, which has no groups: None of these."""
+    if any(len(place.positions) > 1 for place in places):
+        return None
+    return sum(reference_cost(model.info.n_tokens, case) for case in cases)
+
+
+def show_totals(
+    known: str, cost: Cost, reference: int | None, *, is_known: bool, flags: AbstractSet[str]
+) -> list[str]:
+    """Return the last lines of a screen.
+
+    Args:
+        known: How much is known, and how well.
+        cost: Of everything.
+        reference: Token evaluations of the authors' procedure, as `theirs` gives them.
+        is_known: Whether every number is known to the tolerance.
+        flags: Of the texts.
+    """
+    lines = [known]
+    if not is_known:
         lines.append("~ is not known to the tolerance: raise --budget, or --tolerance")
-    if case.flags:
-        lines.append(f"flags: {', '.join(sorted(case.flags))}")
+    if flags:
+        lines.append(f"flags: {', '.join(sorted(flags))}")
     lines.append(show_cost(cost))
-    theirs = reference_cost(model.info.n_tokens, case)
-    if cost.token_evaluations:
-        ratio = theirs / cost.token_evaluations
+    if cost.token_evaluations and reference is not None:
+        ratio = reference / cost.token_evaluations
         shown = f"{ratio:,.0f}" if ratio >= 100.0 else f"{ratio:.3g}"
-        lines.append(f"the authors' procedure: {theirs:,} token evaluations, {shown} times as many")
+        lines.append(
+            f"the authors' procedure: {reference:,} token evaluations, {shown} times as many"
+        )
     return hung(lines)

@@ -69,19 +69,46 @@ def heat_map(cells: Sequence[Cell], *, is_coloured: bool) -> list[str]:
     return [(_INDENT + line).rstrip() for line in lines]
 
 
-def legend(cells: Sequence[Cell], *, is_coloured: bool) -> list[str]:
-    """Return what the shades mean, for the prompt that was shown."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """What a heat map shows, in words.
+
+    Attributes:
+        number: Whose shades they are.
+        above: What is above 0.
+        below: What is below.
+    """
+
+    number: str = "score"
+    above: str = "likelier"
+    below: str = "less likely"
+
+
+def legend(
+    cells: Sequence[Cell], *, is_coloured: bool, wording: Wording | None = None
+) -> list[str]:
+    """Return what the shades mean, for the prompt that was shown.
+
+    Args:
+        cells: As shown.
+        is_coloured: Whether they are painted.
+        wording: What the numbers are; scores if None.
+    """
+    words = wording or Wording()
     edges = [f"{edge:g}" for edge in EDGES_NATS]
     if is_coloured:
         below = [paint(f" -{edge} ", -i) for i, edge in reversed([*enumerate(edges, 1)])]
         above = [paint(f" +{edge} ", i) for i, edge in enumerate(edges, 1)]
-        lines = [f"score in nats: {''.join(below)} 0 {''.join(above)}"]
+        lines = [f"{words.number} in nats: {''.join(below)} 0 {''.join(above)}"]
     else:
         bars = "  ".join(f"{_BARS[i]} {edge}" for i, edge in enumerate(edges, 1))
         lines = folded(
-            f"score in nats, from: {bars}; above the text likelier, below it less likely"
+            f"{words.number} in nats, from: {bars}; above the text {words.above}, below it "
+            f"{words.below}"
         )
     notes = []
+    if is_coloured and wording is not None:  # of a score the sign says it
+        notes.append(f"+ {wording.above}, - {wording.below}")
     if is_coloured and any(cell.shade is None for cell in cells):
         notes.append(f"{paint('dim', None)}: not attributed")
     if is_coloured and not all(cell.is_converged for cell in cells):

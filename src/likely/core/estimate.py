@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from likely.errors import InputError
@@ -177,3 +177,19 @@ class Estimate:
             "cost": self.cost.to_dict(),
             "diagnostics": dict(self.diagnostics),
         }
+
+
+def estimate_names(record: type) -> tuple[str, ...]:
+    """Return the names of a dataclass's fields that are estimates, in order.
+
+    Args:
+        record: A dataclass whose annotations are types, not texts.
+
+    >>> @dataclass
+    ... class Law:
+    ...     mean: Estimate
+    ...     n: int
+    >>> estimate_names(Law)
+    ('mean',)
+    """
+    return tuple(one.name for one in fields(record) if one.type is Estimate)

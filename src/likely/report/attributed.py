@@ -2,10 +2,12 @@
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from likely.attribution.cells import EDGES_NATS, shade
+from likely.attribution.cells import EDGES_NATS, Marked, n_shared, shade
 from likely.attribution.result import Attribution, Place
+from likely.core.estimate import Estimate
 from likely.report.display import fixed, magnitude, share
 from likely.report.heatmap import cut
 
@@ -211,18 +213,49 @@ _FLAGS = {
 
 def warnings_of(found: Attribution) -> tuple[str, ...]:
     """Return a line for each thing that a reader should know before reading a score."""
+    scores = [place.measures.score for place in found.places if not place.converged]
+    return (
+        *unknown_line(scores, len(found.places), found.tolerance, "scores"),
+        *shared_line(found.places),
+        *text_warnings(found),
+    )
+
+
+def unknown_line(
+    numbers: Sequence[Estimate], n_all: int, tolerance: float, what: str
+) -> tuple[str, ...]:
+    """Return the line about numbers that are not known to the tolerance, if there are any.
+
+    Args:
+        numbers: Those that are not.
+        n_all: How many there are with those that are.
+        tolerance: Nats.
+        what: What they are, such as ``scores``.
+    """
+    if not numbers:
+        return ()
+    widest = max(max(one.high - one.value, one.value - one.low) for one in numbers)
+    return (
+        f"Not known to ±{tolerance:g} nats: {len(numbers)} of {n_all} {what} (half an interval is "
+        f"up to {fixed(widest)}). They have a dashed outline; a larger budget narrows them.",
+    )
+
+
+def shared_line(places: Sequence[Marked]) -> tuple[str, ...]:
+    """Return the line about tokens that are in more than one group, if any are."""
+    n = n_shared(places)
+    if not n:
+        return ()
+    which = "1 token is" if n == 1 else f"{n} tokens are"
+    return (
+        f"Groups overlap: {which} in more than one, and shown with the first of them; the tables "
+        "have every group.",
+    )
+
+
+def text_warnings(found: Attribution) -> tuple[str, ...]:
+    """Return the warnings that are about model, candidates and text, not about intervals."""
     lines = []
-    open_ = [place for place in found.places if not place.converged]
-    if open_:
-        widest = max(
-            max(s.high - s.value, s.value - s.low)
-            for s in (place.measures.score for place in open_)
-        )
-        lines.append(
-            f"Not known to ±{found.tolerance:g} nats: {len(open_)} of {len(found.places)} scores "
-            f"(half an interval is up to {fixed(widest)}). They have a dashed outline; a larger "
-            "budget narrows them."
-        )
     if found.noise > found.tolerance:
         lines.append(
             f"With how texts are batched the response’s log-probability changes by up to "

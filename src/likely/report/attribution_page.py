@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 
 import numpy as np
@@ -30,7 +31,7 @@ from likely.report.attributed import (
 from likely.report.attribution_table import COLUMNS
 from likely.report.render import render
 
-_WINDOW = 250  # tokens of a prompt that are laid out together
+WINDOW = 250  # tokens of a prompt that are laid out together
 _BLOCK = 40  # columns of the table of shares
 
 _CODES = {"": "0"} | {
@@ -67,15 +68,14 @@ def attribution_page(found: Attribution, *, k: int = 5) -> str:
     shades = [score_shade(place.measures.score.value) for place in places]
     columns = [[score_shade(x) for x in column] for column in found.matrix.T.tolist()]
     n_response = len(response.tokens)
-    script = files("likely.report").joinpath("templates/attribution.js").read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script, script_hash = read_script()
     case = found.case
     return str(
         render(
             "attribution_page.html",
             found=found,
             prompt=prompt,
-            prompt_windows=windows(prompt, _WINDOW),
+            prompt_windows=windows(prompt, WINDOW),
             response=response,
             response_pieces=[case.response_text[a:b] for a, b in case.response_spans],
             shades=shades,
@@ -95,28 +95,46 @@ def attribution_page(found: Attribution, *, k: int = 5) -> str:
             edges=EDGES_NATS,
             entropy_edges=ENTROPY_EDGES,
             matrix_shades=columns,
-            blocks=[range(i, min(i + _BLOCK, n_response)) for i in range(0, n_response, _BLOCK)],
+            blocks=blocks(n_response),
             largest_error=max(float(np.max(p.measures.matrix_error, initial=0.0)) for p in places),
             columns=COLUMNS,
             k=k,
             views={
                 "views": {
-                    "score": _lean(shades),
+                    "score": lean(shades),
                     "entropy": _depth(found.context_entropy),
                     "surprisal": _depth(
                         np.array([place.measures.surprisal.value for place in places])
                     ),
                 },
-                "columns": [_lean(column) for column in columns],
+                "view": "score",
+                "deep": ["entropy", "surprisal"],
+                "columns": [lean(column) for column in columns],
                 "says": _SAYS,
+                "lists": [
+                    ["Given the rest of the prompt", "token", "q", "qʳ", "score"],
+                    ["Given the response too", "token", "q", "qʳ", "score"],
+                ],
             },
-            script=Markup(script),
-            script_hash=f"sha256-{digest}",
+            script=script,
+            script_hash=script_hash,
         )
     )
 
 
-def _lean(shades: list[str]) -> str:
+def read_script() -> tuple[Markup, str]:
+    """Return the script of pages of attributions, and the hash by which a page allows it."""
+    script = files("likely.report").joinpath("templates/attribution.js").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Markup(script), f"sha256-{digest}"
+
+
+def blocks(n_columns: int) -> list[range]:
+    """Return the columns of a table of shares in blocks that a page can show."""
+    return [range(i, min(i + _BLOCK, n_columns)) for i in range(0, n_columns, _BLOCK)]
+
+
+def lean(shades: Sequence[str]) -> str:
     """Return one character for the shade of each place."""
     return "".join(_CODES[shade] for shade in shades)
 

@@ -3,14 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from likely.attribution.contrasts import ContrastPlace
 from likely.attribution.result import Attribution, Place, Substitute
 from likely.core.estimate import Estimate
 from likely.report.display import count, fixed, share, signed
-
-
-def ends(low: float, high: float, places: int = 2) -> str:
-    """Return an interval in words."""
-    return f"{signed(low, places)} to {signed(high, places)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,20 +39,23 @@ class Column:
     write: Callable[[Place], Cell]
 
 
+def estimate_cell(found: Estimate, *, is_signed: bool = False) -> Cell:
+    """Return the cell of a number with its interval."""
+    form = signed if is_signed else fixed
+    text = "" if found.is_exact else f"{form(found.low, 3)} to {form(found.high, 3)}"
+    return Cell(shown=form(found.value, 3), ends=text)
+
+
 def _estimate(name: str, *, is_signed: bool = False) -> Callable[[Place], Cell]:
-    def write(place: Place) -> Cell:
-        found: Estimate = getattr(place.measures, name)
-        form = signed if is_signed else fixed
-        text = "" if found.is_exact else f"{form(found.low, 3)} to {form(found.high, 3)}"
-        return Cell(shown=form(found.value, 3), ends=text)
-
-    return write
+    return lambda place: estimate_cell(getattr(place.measures, name), is_signed=is_signed)
 
 
-def _bounds(name: str) -> Callable[[Place], Cell]:
+def _bounds(name: str, *, is_signed: bool = True) -> Callable[[Place], Cell]:
+    form = signed if is_signed else fixed
+
     def write(place: Place) -> Cell:
         low, high = getattr(place, name)
-        return Cell(shown=ends(low, high, 3))
+        return Cell(shown=f"{form(low, 3)} to {form(high, 3)}")
 
     return write
 
@@ -71,8 +70,8 @@ def _heaviest(place: Place) -> Cell:
     return Cell(shown="–" if most is None else share(float(most)))
 
 
-def how_known(place: Place) -> str:
-    """Return how a score came to be known, and whether well enough."""
+def how_known(place: Place | ContrastPlace) -> str:
+    """Return how a score, or a difference of scores, came to be known, and whether well enough."""
     if place.reason == "exact":
         return "exact"
     return f"{place.method}, {'converged' if place.converged else 'not converged'}"
@@ -122,6 +121,14 @@ COLUMNS = (
     ),
     Column(label="Score if κ holds", unit="", is_brief=False, write=_bounds("assumed_bounds")),
     Column(label="Score at any rate", unit="", is_brief=False, write=_bounds("bounds")),
+    Column(
+        label="Entropy at any rate", unit="H(q)", is_brief=False,
+        write=_bounds("context_entropy_bounds", is_signed=False),
+    ),
+    Column(
+        label="Entropy at any rate", unit="H(qʳ)", is_brief=False,
+        write=_bounds("response_entropy_bounds", is_signed=False),
+    ),
     Column(
         label="Candidates", unit="", is_brief=True,
         write=lambda place: Cell(shown=count(place.n_candidates)),

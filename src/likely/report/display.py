@@ -142,3 +142,14 @@ def magnitude(value: float, digits: int = 2) -> str:
         return scientific(math.log(value), digits)
     places = max(0, digits - 1 - math.floor(math.log10(value)))
     return f"{value:,.{places}f}"
+
+
+def factor(log_value: float) -> str:
+    """Return ``exp(log_value)`` in two figures, as a power of ten where it is large.
+
+    >>> factor(0.8473), factor(50.0)
+    ('2.3', '5.2 × 10²¹')
+    """
+    if log_value > math.log(1e6):
+        return scientific(log_value)
+    return magnitude(math.exp(log_value))

@@ -6,6 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from likely.core.jsonio import dumps
+from likely.core.text.spans import name_positions
 from likely.report import chart, display
 
 _UNSAFE_IN_SCRIPT = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -60,6 +61,8 @@ def _environment() -> Environment:
         "probability": display.probability,
         "share": display.share,
         "magnitude": display.magnitude,
+        "factor": display.factor,
+        "positions": name_positions,
         "bits": display.to_bits,
         "spread": chart.spread,
         "script_json": script_json,

@@ -148,3 +148,19 @@ def sentence_bounds(text: str) -> list[Span]:
     if len(bounds) > 1 and not text[slice(*bounds[-1])].strip():  # white space ends no sentence
         bounds[-2:] = [(bounds[-2][0], len(text))]
     return bounds
+
+
+def name_positions(positions: Sequence[int]) -> str:
+    """Return sorted positions in a few characters, runs of three and more by their ends.
+
+    >>> name_positions((3,)), name_positions((0, 1)), name_positions((0, 1, 2, 7))
+    ('3', '0,1', '0-2,7')
+    """
+    runs: list[list[int]] = []
+    for position in positions:
+        if runs and position == runs[-1][-1] + 1:
+            runs[-1].append(position)
+        else:
+            runs.append([position])
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs]
+    return ",".join(parts)

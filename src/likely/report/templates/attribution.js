@@ -10,7 +10,7 @@
   "1234".split("").forEach((n, i) => { classes.lean[n] = "up" + n; classes.lean["abcd"[i]] = "down" + n; });
   "0123456".split("").forEach((n) => { classes.depth[n] = "s" + n; });
   const all = [...Object.values(classes.lean), ...Object.values(classes.depth)];
-  let view = "score";
+  let view = data.view;
   let column = null;
   let pinned = false;
   let shown = null;
@@ -30,16 +30,16 @@
 
   /* What colours the prompt: a view, or one token of the response. */
   const refresh = () => {
-    const scale = column !== null || view === "score" ? "lean" : "depth";
+    const scale = column === null && data.deep.includes(view) ? "depth" : "lean";
     const codes = column !== null ? data.columns[column] : data.views[view];
     prompt.forEach((token) => paint(token, scale, codes[token.dataset.place]));
     document.querySelector(".legend.lean").hidden = scale !== "lean";
-    document.querySelector(".legend.depth").hidden = scale !== "depth";
+    document.querySelectorAll(".legend.depth").forEach((legend) => { legend.hidden = scale !== "depth"; });
     document.querySelectorAll("[data-view]").forEach((button) =>
       button.setAttribute("aria-pressed", String(column === null && button.dataset.view === view)));
     response.forEach((token, t) => token.setAttribute("aria-pressed", String(t === column)));
     status.textContent = column === null ? data.says[view]
-      : "Coloured by what each token did for token " + (column + 1) + " of the response alone. Choose it again, or a button, to go back.";
+      : "Coloured by what each token did for " + response[column].dataset.name + " alone. Choose it again, or a button, to go back.";
   };
   const choose = (t) => { column = column === t ? null : t; refresh(); };
 
@@ -49,7 +49,8 @@
     const row = byId("n" + place);
     const head = make("p", "", "head");
     head.append(row.querySelector("th code").cloneNode(true));
-    head.append(make("span", "position " + row.cells[0].textContent, "unit"));
+    const where = row.cells[0].textContent;
+    head.append(make("span", (/[-,]/.test(where) ? "positions " : "position ") + where, "unit"));
     const close = make("button", "×");
     close.type = "button";
     close.setAttribute("aria-label", "Close");
@@ -66,20 +67,19 @@
       list.append(term, value);
     });
     popup.append(head, list);
-    ["Given the rest of the prompt", "Given the response too"].forEach((title, i) => {
+    data.lists.forEach(([title, ...heads], i) => {
       popup.append(make("p", title, "what"));
       const own = byId("s" + place).cells[i + 2].querySelector("ol").cloneNode(true);
       const top = make("li", "", "top");
-      ["token", "q", "qʳ", "score"].forEach((name) => top.append(make("span", name)));
+      heads.forEach((name) => top.append(make("span", name)));
       top.firstChild.style.textAlign = "left";
       own.prepend(top);
       popup.append(own);
     });
   };
   const set = (token) => {
-    if (shown) shown.classList.remove("on");
+    prompt.forEach((other) => other.classList.toggle("on", other.dataset.place === token.dataset.place));
     shown = token;
-    token.classList.add("on");
     const place = token.dataset.place;
     fill(place);
     popup.hidden = false;
@@ -100,7 +100,7 @@
     clearTimeout(timer);
     pinned = false;
     popup.hidden = true;
-    if (shown) shown.classList.remove("on");
+    prompt.forEach((token) => token.classList.remove("on"));
     shown = null;
     response.forEach((said) => paint(said, "lean", "0"));
   };

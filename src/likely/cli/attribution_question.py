@@ -1,0 +1,143 @@
+"""What ``likely attribute`` asks, put to the library, and what it may cost. Unit: nats."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from likely.attribution.adaptive import Method
+from likely.attribution.case import Case, Prompt, frame_case
+from likely.attribution.contrasts import Contrast, contrast
+from likely.attribution.eligible import Rule
+from likely.attribution.gathering import default_budget
+from likely.attribution.groups import Group, Unit, split_case
+from likely.attribution.question import attribute_case
+from likely.attribution.result import Attribution
+from likely.core.engine import Meter
+from likely.core.model import LanguageModel
+from likely.errors import LikelyWarning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a prompt; the names are those of `likely.attribution.attribute`.
+
+    Attributes:
+        other: The response that the first one is contrasted with, or None.
+    """
+
+    response: str | None
+    generate: int | None
+    other: str | None
+    positions: tuple[int, ...] | None
+    roles: tuple[str, ...]
+    context: str | None
+    groups: Unit | tuple[Group, ...]
+    method: Method
+    tolerance: float
+    level: float
+    seed: int
+    budget: float | None
+    candidates: Rule
+    exclude: tuple[int, ...]
+    kept: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framed:
+    """A prompt with the response, or both responses, that are asked about.
+
+    Attributes:
+        prompt: As it was given.
+        cases: One for each response.
+    """
+
+    prompt: Prompt
+    cases: tuple[Case, ...]
+
+
+def frame(model: LanguageModel, prompt: Prompt, question: Question) -> Framed:
+    """Return the ids of the prompt and of each response, one of them generated if so asked.
+
+    Raises:
+        InputError: As `likely.attribution.frame_case`.
+    """
+
+    def framed(response: str | None, generate: int | None) -> Case:
+        return frame_case(
+            model, prompt, response, generate=generate, positions=question.positions,
+            roles=question.roles, context=question.context,
+        )  # fmt: skip
+
+    if question.other is None:
+        return Framed(prompt=prompt, cases=(framed(question.response, question.generate),))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LikelyWarning)  # the contrast itself gives them
+        return Framed(
+            prompt=prompt,
+            cases=(framed(question.response, question.generate), framed(question.other, None)),
+        )
+
+
+def most_tokens(model: LanguageModel, framed: Framed, question: Question) -> int:
+    """Return how many token evaluations it takes at most of a model that keeps what it read.
+
+    Raises:
+        InputError: Groups that the prompt does not have.
+    """
+    n = model.info.n_tokens
+    split = [split_case(case, question.groups) for case in framed.cases]
+    cases = [case for case, _ in split]
+    whole = len(cases[0].stem) + sum(_exhausted(n, cases, group) for group in split[0][1])
+    if question.method == "exact":
+        return whole
+    default = sum(default_budget(n, case) for case in cases)
+    return min(whole, int(default if question.budget is None else question.budget))
+
+
+def _exhausted(n_vocab: int, cases: Sequence[Case], group: Sequence[int]) -> int:
+    """Return what all that may stand at some positions takes, with the responses after it."""
+    ahead = sum(
+        n_vocab**k * (later - here) for k, (here, later) in enumerate(pairwise(group), start=1)
+    )
+    after = len(cases[0].prompt) - group[-1] + sum(len(case.response) for case in cases)
+    # Of a lone token with one response the last token of the text is a target alone.
+    is_target = len(cases) == len(group) == 1
+    return int(ahead + n_vocab ** len(group) * max(1, after - is_target))
+
+
+def answer(
+    model: LanguageModel, framed: Framed, question: Question, meter: Meter
+) -> Attribution | Contrast:
+    """Return what the library finds.
+
+    Raises:
+        InputError: As `likely.attribution.attribute` and `likely.attribution.contrast`.
+        CapabilityError: Likewise.
+    """
+    if question.other is not None:
+        return _contrast(model, framed, question, question.other, meter)
+    return attribute_case(
+        model, framed.cases[0], groups=question.groups, method=question.method,
+        tolerance=question.tolerance, level=question.level, seed=question.seed,
+        budget=question.budget, candidates=question.candidates, exclude=question.exclude,
+        kept=question.kept, meter=meter,
+    )  # fmt: skip
+
+
+def _contrast(
+    model: LanguageModel, framed: Framed, question: Question, other: str, meter: Meter
+) -> Contrast:
+    case = framed.cases[0]
+    found = contrast(
+        model, framed.prompt, case.response if question.response is None else question.response,
+        other, groups=question.groups, method=question.method, tolerance=question.tolerance,
+        level=question.level, seed=question.seed, budget=question.budget,
+        positions=question.positions, roles=question.roles, context=question.context,
+        candidates=question.candidates, exclude=question.exclude, kept=question.kept, meter=meter,
+    )  # fmt: skip
+    if question.generate is None:
+        return found
+    # It got the ids of a response and cannot know where they came from.
+    first = replace(found.first.case, flags=found.first.case.flags | case.flags)
+    return replace(found, first=replace(found.first, case=first))
