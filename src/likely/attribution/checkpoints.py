@@ -4,20 +4,19 @@ Means over all attributed positions of all prompts, with intervals over prompts:
 prompt are not independent of one another.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from likely.attribution import stored
 from likely.attribution.adaptive import Method
 from likely.attribution.case import Prompt, frame_case
 from likely.attribution.mismatch import Gap, calibration_gap, gap_of
 from likely.attribution.question import attribute_case
 from likely.attribution.replacing import MASS, replacement
 from likely.attribution.result import Attribution, ModelFacts
+from likely.attribution.stored import Stored
 from likely.core.engine import Meter
 from likely.core.estimate import Cost, Estimate
 from likely.core.model import LanguageModel, Settings
@@ -110,7 +109,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class Series(Stored):
     """The prompts over all models, in the order given.
 
     Attributes:
@@ -156,37 +155,6 @@ class Series:
         return pd.DataFrame(
             [{"name": one.name, **asdict(r)} for one in self.checkpoints for r in one.readings]
         )
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return stored.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, object]) -> "Series":
-        """Return the result that `to_dict` took apart, every number the same.
-
-        Raises:
-            InputError: It is another kind of record, or a field is missing, unknown or unusable.
-            StoreError: A newer version of likely wrote it.
-        """
-        return stored.from_dict(cls, record)
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return strict JSON of everything; with a path, also write it there.
-
-        Raises:
-            StoreError: The file cannot be written.
-        """
-        return stored.to_json(self, path)
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> "Series":
-        """Return the result of a file that `to_json` wrote.
-
-        Raises:
-            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
-        """
-        return stored.read_json(path, cls.from_dict)
 
     def summary(self) -> str:
         """Return a block of lines a model for a person."""

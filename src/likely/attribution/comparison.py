@@ -6,14 +6,13 @@ the sum of their scores. That is not the score of the stretch as one place (scor
 where tokens say the same thing); attribute with groups for that, and compare the groups.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from likely.attribution import stored
 from likely.attribution.alignment import By, align
 from likely.attribution.result import Attribution, Place
+from likely.attribution.stored import Stored
 from likely.core.estimate import Estimate
 from likely.core.text.spans import Span
 from likely.errors import InputError, UnknownNameError
@@ -49,7 +48,7 @@ class ComparedText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Stored):
     """Two attributions side by side.
 
     Attributes:
@@ -81,37 +80,6 @@ class Comparison:
         import pandas as pd
 
         return pd.DataFrame([_row(one) for one in self.texts])
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return stored.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, object]) -> "Comparison":
-        """Return the result that `to_dict` took apart, every number the same.
-
-        Raises:
-            InputError: It is another kind of record, or a field is missing, unknown or unusable.
-            StoreError: A newer version of likely wrote it.
-        """
-        return stored.from_dict(cls, record)
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return strict JSON of everything; with a path, also write it there.
-
-        Raises:
-            StoreError: The file cannot be written.
-        """
-        return stored.to_json(self, path)
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> "Comparison":
-        """Return the result of a file that `to_json` wrote.
-
-        Raises:
-            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
-        """
-        return stored.read_json(path, cls.from_dict)
 
     def summary(self, *, limit: int = _SHOWN) -> str:
         """Return lines for a person: the stretches that differ most, in order of the prompt.

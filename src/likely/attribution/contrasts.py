@@ -8,17 +8,14 @@ responses are read after that; what the shared draws do to the difference is in 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
-from likely.attribution import stored
 from likely.attribution.adaptive import Forecast, Hunt, Method, Reason, found_by
 from likely.attribution.case import Prompt, frame_case
 from likely.attribution.eligible import Rule
-from likely.attribution.files import check
 from likely.attribution.gathering import (
     KAPPA,
     KEPT,
@@ -33,6 +30,7 @@ from likely.attribution.gathering import (
 )
 from likely.attribution.groups import Group, Groups, split_case
 from likely.attribution.result import Attribution, Place
+from likely.attribution.stored import Stored
 from likely.attribution.thinning import Thinned
 from likely.attribution.tree import TreeSearch
 from likely.core.engine import Meter
@@ -76,7 +74,7 @@ class ContrastPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
+class Contrast(Stored):
     """How much each place of a prompt spoke for one response rather than another.
 
     Attributes:
@@ -153,46 +151,13 @@ class Contrast:
             "seconds": place.cost.seconds,
         }
 
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return stored.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, object]) -> "Contrast":
-        """Return the result that `to_dict` took apart, every number the same.
-
-        Raises:
-            InputError: It is another kind of record, or a field is missing, unknown or unusable.
-            StoreError: A newer version of likely wrote it.
-        """
-        found = stored.from_dict(cls, record)
-        check(found.first, path="first.")
-        check(found.second, path="second.")
-        n = len(found.places)
-        stored.check_counts(
-            {
-                "first.places": (len(found.first.places), n),
-                "second.places": (len(found.second.places), n),
-            }
-        )
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return by path of a field how many entries it has, and how many it must have."""
+        found = {}
+        for name, one in (("first", self.first), ("second", self.second)):
+            found[f"{name}.places"] = (len(one.places), len(self.places))
+            found.update({f"{name}.{path}": pair for path, pair in one.counts().items()})
         return found
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return strict JSON of everything; with a path, also write it there.
-
-        Raises:
-            StoreError: The file cannot be written.
-        """
-        return stored.to_json(self, path)
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> "Contrast":
-        """Return the result of a file that `to_json` wrote.
-
-        Raises:
-            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
-        """
-        return stored.read_json(path, cls.from_dict)
 
     def to_latex(self, *, limit: int = 40, standalone: bool = False) -> str:
         """Return the prompt as boxes coloured by the differences, and these as a table, in LaTeX.

@@ -14,17 +14,16 @@ Sources:
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from jaxtyping import Float
 
-from likely.attribution import stored
 from likely.attribution.case import Case, Prompt, frame_case
 from likely.attribution.result import ModelFacts
+from likely.attribution.stored import Stored
 from likely.core.branches import open_stem
 from likely.core.engine import Meter
 from likely.core.estimate import Cost, Estimate
@@ -100,7 +99,7 @@ class Draws:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stability:
+class Stability(Stored):
     """How much the response to a prompt varies.
 
     Attributes:
@@ -141,37 +140,6 @@ class Stability:
         import pandas as pd
 
         return pd.DataFrame([draws.to_row() for draws in self.draws])
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return stored.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, object]) -> "Stability":
-        """Return the result that `to_dict` took apart, every number the same.
-
-        Raises:
-            InputError: It is another kind of record, or a field is missing, unknown or unusable.
-            StoreError: A newer version of likely wrote it.
-        """
-        return stored.from_dict(cls, record)
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return strict JSON of everything; with a path, also write it there.
-
-        Raises:
-            StoreError: The file cannot be written.
-        """
-        return stored.to_json(self, path)
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> "Stability":
-        """Return the result of a file that `to_json` wrote.
-
-        Raises:
-            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
-        """
-        return stored.read_json(path, cls.from_dict)
 
     def summary(self) -> str:
         """Return a few lines for a person, a line a cut."""

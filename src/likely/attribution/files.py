@@ -7,7 +7,6 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,25 +20,13 @@ from likely.errors import InputError, StoreError
 _RECORD = "record"  # of the arrays of an NPZ file, the one that holds all the rest as JSON
 
 
-def from_dict(record: Mapping[str, object]) -> Attribution:
-    """Return the attribution that `Attribution.to_dict` took apart.
-
-    Raises:
-        InputError: It is another kind of record, or a field is missing, unknown or unusable.
-        StoreError: A newer version of likely wrote it.
-    """
-    found = stored.from_dict(Attribution, record)
-    check(found)
-    return found
-
-
 def read_json(path: str | Path) -> Attribution:
     """Return the attribution of a file that `to_json` or ``likely attribute --out`` wrote.
 
     Raises:
         StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
     """
-    return stored.read_json(path, from_dict)
+    return Attribution.from_json(path)
 
 
 def write_npz(found: Attribution, path: str | Path) -> None:
@@ -73,38 +60,8 @@ def read_npz(path: str | Path) -> Attribution:
                 raise InputError("it holds no attribution")
             arrays = {name: np.asarray(file[name]) for name in file.files}
         record = json.loads(arrays.pop(_RECORD).tobytes(), parse_constant=stored.refuse)
-        found = stored.from_dict(Attribution, record, arrays=arrays)
-        check(found)
-        return found
+        return stored.from_parts(Attribution, record, arrays=arrays)
     except (ValueError, EOFError, KeyError, OSError, zipfile.BadZipFile, zlib.error) as error:
         raise StoreError(f"cannot read {str(path)!r}: {error}; {stored.REMEDY}") from error
     except StoreError as error:
         raise StoreError(f"cannot read {str(path)!r}: {error}") from error
-
-
-def check(found: Attribution, *, path: str = "") -> None:
-    """Raise unless the parts of a result have as many entries as there are places and tokens.
-
-    Args:
-        found: As it was read.
-        path: Of its record in the one that is read, with a dot at its end.
-
-    Raises:
-        InputError: They have not.
-    """
-    n_places, n_response = len(found.places), len(found.case.response)
-    n_tokens = len(found.case.prompt)
-    counts = {
-        "excluded_mass": (len(found.excluded_mass), n_places),
-        "response_log_probs": (len(found.response_log_probs), n_response),
-        "case.response_spans": (len(found.case.response_spans), n_response),
-        "case.spans": (len(found.case.spans), n_tokens),
-        "case.roles": (len(found.case.roles), n_tokens),
-    }
-    for i, place in enumerate(found.places):
-        counts[f"places.{i}.tokens"] = (len(place.tokens), len(place.positions))
-        counts[f"places.{i}.measures.matrix"] = (len(place.measures.matrix), n_response)
-        counts[f"places.{i}.candidates.pieces"] = (
-            len(place.candidates.pieces), len(place.candidates),
-        )  # fmt: skip
-    stored.check_counts({path + name: count for name, count in counts.items()})

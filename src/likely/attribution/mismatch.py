@@ -7,18 +7,17 @@ how much they differ from what the model writes: above 0 they are more surprisin
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
-from likely.attribution import stored
 from likely.attribution.adaptive import Method
 from likely.attribution.case import Case, Prompt, conditioned_on, frame_case
 from likely.attribution.question import attribute_case
 from likely.attribution.result import Attribution
+from likely.attribution.stored import Stored
 from likely.core.engine import Meter
 from likely.core.estimate import Cost, Estimate
 from likely.core.generation import sample
@@ -31,7 +30,7 @@ Ids: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class Gap(Stored):
     """Surprisal against expected surprisal, over all places of some texts.
 
     Attributes:
@@ -55,37 +54,6 @@ class Gap:
     n_left_out: int
     widest: float
     cost: Cost
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return stored.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, object]) -> "Gap":
-        """Return the result that `to_dict` took apart, every number the same.
-
-        Raises:
-            InputError: It is another kind of record, or a field is missing, unknown or unusable.
-            StoreError: A newer version of likely wrote it.
-        """
-        return stored.from_dict(cls, record)
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return strict JSON of everything; with a path, also write it there.
-
-        Raises:
-            StoreError: The file cannot be written.
-        """
-        return stored.to_json(self, path)
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> "Gap":
-        """Return the result of a file that `to_json` wrote.
-
-        Raises:
-            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
-        """
-        return stored.read_json(path, cls.from_dict)
 
     def summary(self) -> str:
         """Return a line for a person."""

@@ -1,12 +1,11 @@
 """What a replacement study returns: for each place the responses to its substitutes. Unit: nats."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from likely.attribution import stored
 from likely.attribution.result import ModelFacts
+from likely.attribution.stored import Stored
 from likely.core.estimate import Cost, Estimate, estimate_names
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replacements:
+class Replacements(Stored):
     """What substitutes do at the places of a prompt.
 
     Attributes:
@@ -153,37 +152,6 @@ class Replacements:
         import pandas as pd
 
         return pd.DataFrame([place.to_row() for place in self.places])
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return stored.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, object]) -> "Replacements":
-        """Return the result that `to_dict` took apart, every number the same.
-
-        Raises:
-            InputError: It is another kind of record, or a field is missing, unknown or unusable.
-            StoreError: A newer version of likely wrote it.
-        """
-        return stored.from_dict(cls, record)
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return strict JSON of everything; with a path, also write it there.
-
-        Raises:
-            StoreError: The file cannot be written.
-        """
-        return stored.to_json(self, path)
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> "Replacements":
-        """Return the result of a file that `to_json` wrote.
-
-        Raises:
-            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
-        """
-        return stored.read_json(path, cls.from_dict)
 
     def summary(self) -> str:
         """Return a few lines for a person, a line a place."""

@@ -3,7 +3,7 @@
 Unit: nats.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +12,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from likely._version import __version__
-from likely.attribution import stored
 from likely.attribution.adaptive import Method, Reason
 from likely.attribution.case import Case
 from likely.attribution.eligible import Rule
 from likely.attribution.measures import Measures
+from likely.attribution.stored import Stored
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel
 from likely.errors import InputError
@@ -142,7 +142,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attribution:
+class Attribution(Stored):
     """How much each place of a prompt made the response likely.
 
     Attributes:
@@ -266,31 +266,23 @@ class Attribution:
 
         return to_frame(self)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return stored.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, object]) -> "Attribution":
-        """Return the attribution that `to_dict` took apart, every number the same.
-
-        Raises:
-            InputError: It is another kind of record, or a field is missing, unknown or unusable.
-            StoreError: A newer version of likely wrote it.
-        """
-        from likely.attribution.files import from_dict
-
-        return from_dict(record)
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return strict JSON of everything; with a path, also write it there.
-
-        `likely.attribution.read_json` reads it.
-
-        Raises:
-            StoreError: The file cannot be written.
-        """
-        return stored.to_json(self, path)
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return by path of a field how many entries it has, and how many it must have."""
+        n_places, n_response = len(self.places), len(self.case.response)
+        n_tokens = len(self.case.prompt)
+        found = {
+            "excluded_mass": (len(self.excluded_mass), n_places),
+            "response_log_probs": (len(self.response_log_probs), n_response),
+            "case.response_spans": (len(self.case.response_spans), n_response),
+            "case.spans": (len(self.case.spans), n_tokens),
+            "case.roles": (len(self.case.roles), n_tokens),
+        }
+        for i, place in enumerate(self.places):
+            path, kept = f"places.{i}", place.candidates
+            found[f"{path}.tokens"] = (len(place.tokens), len(place.positions))
+            found[f"{path}.measures.matrix"] = (len(place.measures.matrix), n_response)
+            found[f"{path}.candidates.pieces"] = (len(kept.pieces), len(kept))
+        return found
 
     def to_npz(self, path: str | Path) -> None:
         """Write everything as NPZ; `likely.attribution.read_npz` reads it.

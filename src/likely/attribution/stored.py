@@ -5,7 +5,7 @@ field against the annotations of the result (`likely.attribution.records`).
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -22,7 +22,7 @@ SCHEMA_VERSION = 1
 REMEDY = "the file is damaged or is another kind of result"
 _MAIN = "Attribution"  # the result that the study is named after has no more of a name
 
-T = TypeVar("T")
+T = TypeVar("T", bound="Stored")
 
 
 def kind_of(result: type) -> str:
@@ -40,18 +40,70 @@ def stamp(result: type) -> dict[str, object]:
     return {"kind": kind_of(result), "schema_version": SCHEMA_VERSION}
 
 
-def to_dict(found: object) -> dict[str, object]:
-    """Return a result as a mapping that `likely.core.jsonio` writes as strict JSON."""
-    return {**stamp(type(found)), **to_record(found)}
+class Stored:
+    """A result that can be written as strict JSON and read back, every number the same."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
+        return {**stamp(type(self)), **to_record(self)}
+
+    @classmethod
+    def from_dict(cls: type[T], record: Mapping[str, object]) -> T:
+        """Return the result that `to_dict` took apart.
+
+        Raises:
+            InputError: It is another kind of record, or a field is missing, unknown or unusable.
+            StoreError: A newer version of likely wrote it.
+        """
+        return from_parts(cls, record)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return strict JSON of everything; with a path, also write it there, whole or not at all.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        text = dumps(self.to_dict())
+        if path is not None:
+            write_bytes(path, (text + "\n").encode())
+        return text
+
+    @classmethod
+    def from_json(cls: type[T], path: str | Path) -> T:
+        """Return the result of a file of strict JSON.
+
+        Args:
+            path: As `to_json` or ``likely attribute --out`` wrote it; what the command writes has
+                the result beside other things.
+
+        Raises:
+            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
+        """
+        try:
+            record = json.loads(read_bytes(path), parse_constant=refuse)
+            if not isinstance(record, dict):
+                raise InputError(f"a result is a JSON object, got {str(record)[:60]!r}")
+            parts = [record, *(part for part in record.values() if isinstance(part, dict))]
+            return cls.from_dict(next((part for part in parts if _is_ours(part)), record))
+        except (ValueError, RecursionError) as error:
+            raise StoreError(f"cannot read {str(path)!r}: {error}; {REMEDY}") from error
+        except StoreError as error:
+            raise StoreError(f"cannot read {str(path)!r}: {error}") from error
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return by path of a field how many entries it has, and how many it must have."""
+        return {}
 
 
-def from_dict(
+def from_parts(
     result: type[T],
     record: Mapping[str, object],
     *,
     arrays: Mapping[str, np.ndarray] | None = None,
 ) -> T:
-    """Return the result that `to_dict` took apart.
+    """Return the result that `Stored.to_dict` took apart.
 
     Args:
         result: Its class.
@@ -73,56 +125,11 @@ def from_dict(
             f"{SCHEMA_VERSION}; update likely"
         )
     plain = {name: value for name, value in record.items() if name not in stamp(result)}
-    return from_record(result, plain, arrays=arrays)
-
-
-def check_counts(counts: Mapping[str, tuple[int, int]]) -> None:
-    """Raise unless fields have as many entries as what they are about.
-
-    Args:
-        counts: By path of the field, how many it has and how many are wanted.
-
-    Raises:
-        InputError: One has not.
-    """
-    for name, (n, wanted) in counts.items():
-        if n != wanted:
-            raise InputError(f"the field {name!r} has {wanted} entries, got {n}")
-
-
-def to_json(found: object, path: str | Path | None = None) -> str:
-    """Return a result as strict JSON; with a path, also write it there, whole or not at all.
-
-    Raises:
-        StoreError: The file cannot be written.
-    """
-    text = dumps(to_dict(found))
-    if path is not None:
-        write_bytes(path, (text + "\n").encode())
-    return text
-
-
-def read_json(path: str | Path, read: Callable[[Mapping[str, object]], T]) -> T:
-    """Return the result of a file of strict JSON.
-
-    Args:
-        path: As `to_json` or ``likely attribute --out`` wrote it; what the command writes has
-            the result beside other things.
-        read: Takes its record, such as ``Stability.from_dict``.
-
-    Raises:
-        StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
-    """
-    try:
-        record = json.loads(read_bytes(path), parse_constant=refuse)
-        if not isinstance(record, dict):
-            raise InputError(f"a result is a JSON object, got {str(record)[:60]!r}")
-        parts = [record, *(part for part in record.values() if isinstance(part, dict))]
-        return read(next((part for part in parts if _is_ours(part)), record))
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"cannot read {str(path)!r}: {error}; {REMEDY}") from error
-    except StoreError as error:
-        raise StoreError(f"cannot read {str(path)!r}: {error}") from error
+    found = from_record(result, plain, arrays=arrays)
+    for name, (n, needed) in found.counts().items():
+        if n != needed:
+            raise InputError(f"the field {name!r} has {needed} entries, got {n}")
+    return found
 
 
 def _is_ours(record: Mapping[str, object]) -> bool:

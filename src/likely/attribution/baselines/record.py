@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
-from likely.attribution import stored
 from likely.attribution.baselines.method import Facts
 from likely.attribution.case import Case
 from likely.attribution.result import ModelFacts
+from likely.attribution.stored import Stored
 from likely.core.estimate import Cost, Estimate
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineScores:
+class BaselineScores(Stored):
     """Scores of the positions of a case by one baseline.
 
     Attributes:
@@ -103,38 +102,9 @@ class BaselineScores:
             lines.append(f"  flags: {', '.join(sorted(self.flags))}")
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return stored.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, object]) -> "BaselineScores":
-        """Return the result that `to_dict` took apart, every number the same.
-
-        Raises:
-            InputError: It is another kind of record, or a field is missing, unknown or unusable.
-            StoreError: A newer version of likely wrote it.
-        """
-        found = stored.from_dict(cls, record)
-        stored.check_counts({"estimates": (len(found.estimates), len(found.positions))})
-        return found
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return strict JSON of everything; with a path, also write it there.
-
-        Raises:
-            StoreError: The file cannot be written.
-        """
-        return stored.to_json(self, path)
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> "BaselineScores":
-        """Return the result of a file that `to_json` wrote.
-
-        Raises:
-            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
-        """
-        return stored.read_json(path, cls.from_dict)
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return by path of a field how many entries it has, and how many it must have."""
+        return {"estimates": (len(self.estimates), len(self.positions))}
 
     def _text(self, position: int) -> str:
         start, stop = self.case.spans[position]

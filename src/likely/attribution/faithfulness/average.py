@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
-from likely.attribution import stored
 from likely.attribution.faithfulness.record import Faithfulness
+from likely.attribution.stored import Stored
 from likely.core.estimate import Cost, Estimate
 from likely.errors import InputError
 from likely.stats.bootstrap import cluster_bootstrap
@@ -34,7 +33,7 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeanFaithfulness:
+class MeanFaithfulness(Stored):
     """How well one method's scores tell what responses need, over cases.
 
     Attributes:
@@ -91,43 +90,12 @@ class MeanFaithfulness:
         lines += [f"  {name}: {n} cases" for name, n in self.flags.items()]
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return stored.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, object]) -> "MeanFaithfulness":
-        """Return the result that `to_dict` took apart, every number the same.
-
-        Raises:
-            InputError: It is another kind of record, or a field is missing, unknown or unusable.
-            StoreError: A newer version of likely wrote it.
-        """
-        found = stored.from_dict(cls, record)
-        stored.check_counts(
-            {
-                "deletion": (len(found.deletion), len(found.share)),
-                "insertion": (len(found.insertion), len(found.share)),
-            }
-        )
-        return found
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return strict JSON of everything; with a path, also write it there.
-
-        Raises:
-            StoreError: The file cannot be written.
-        """
-        return stored.to_json(self, path)
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> "MeanFaithfulness":
-        """Return the result of a file that `to_json` wrote.
-
-        Raises:
-            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
-        """
-        return stored.read_json(path, cls.from_dict)
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return by path of a field how many entries it has, and how many it must have."""
+        return {
+            "deletion": (len(self.deletion), len(self.share)),
+            "insertion": (len(self.insertion), len(self.share)),
+        }
 
 
 def average_faithfulness(

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
-from likely.attribution import stored
 from likely.attribution.result import ModelFacts
+from likely.attribution.stored import Stored
 from likely.core.estimate import Cost, Estimate
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Faithfulness:
+class Faithfulness(Stored):
     """How well the scores of one case tell what the response needs.
 
     Attributes:
@@ -127,40 +126,9 @@ class Faithfulness:
             lines.append(f"  flags: {', '.join(sorted(self.flags))}")
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
-        return stored.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, object]) -> "Faithfulness":
-        """Return the result that `to_dict` took apart, every number the same.
-
-        Raises:
-            InputError: It is another kind of record, or a field is missing, unknown or unusable.
-            StoreError: A newer version of likely wrote it.
-        """
-        found = stored.from_dict(cls, record)
-        stored.check_counts(
-            {
-                f"{name}.log_ratios": (len(curve.log_ratios), len(curve.share))
-                for name, curve in (("deletion", found.deletion), ("insertion", found.insertion))
-            }
-        )
-        return found
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return strict JSON of everything; with a path, also write it there.
-
-        Raises:
-            StoreError: The file cannot be written.
-        """
-        return stored.to_json(self, path)
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> "Faithfulness":
-        """Return the result of a file that `to_json` wrote.
-
-        Raises:
-            StoreError: The file cannot be read, is damaged, is of another kind, or is newer.
-        """
-        return stored.read_json(path, cls.from_dict)
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return by path of a field how many entries it has, and how many it must have."""
+        return {
+            f"{name}.log_ratios": (len(curve.log_ratios), len(curve.share))
+            for name, curve in (("deletion", self.deletion), ("insertion", self.insertion))
+        }
