@@ -147,7 +147,7 @@ class Stability(Stored):
         for one in self.draws:
             floor = " (a floor: no response came twice)" if one.is_saturated else ""
             lines.append(
-                f"top_p {one.top_p:g}: {one.n_distinct} of {one.n} differ, entropy "
+                f"top_p {one.top_p:g}: {one.n_distinct} different ones of {one.n}, entropy "
                 f"{one.entropy.value:.3f} [{one.entropy.low:.3f}, {one.entropy.high:.3f}], of "
                 f"counts {one.count_entropy:.3f}{floor}; the most frequent came "
                 f"{one.modal_count} times, probability {one.modal_prob.value:.3g}; likeliest "

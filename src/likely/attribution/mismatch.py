@@ -57,7 +57,7 @@ class Gap(Stored):
 
     def summary(self) -> str:
         """Return a line for a person."""
-        texts = "its own texts" if self.is_own else "texts"
+        texts = "texts of its own" if self.is_own else "texts"
         gap = self.gap
         return (
             f"over {self.n_texts} {texts}: surprisal {self.surprisal.value:.4f}, expected "
