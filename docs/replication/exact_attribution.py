@@ -6,7 +6,8 @@ written to the working folder as it is done, so that a run that was stopped goes
     python docs/replication/exact_attribution.py --work FOLDER
 
 With --adaptive the adaptive engine is run at every position, without a budget, and its scores are
-put beside the exact ones.
+put beside the exact ones. With --guides nothing is written: for each position the standard error
+that a first draw of the score has is printed, as draws are guided with and without the slope.
 """
 
 import argparse
@@ -19,8 +20,13 @@ import numpy as np
 
 import likely
 from likely import attribution
+from likely.attribution.adaptive import FIRST_SIZE
 from likely.attribution.evidence import NOTHING_OMITTED, Evidence
 from likely.attribution.measures import Measures, measure
+from likely.attribution.opening import Topic
+from likely.attribution.prior import NextLaws
+from likely.attribution.search import guide
+from likely.attribution.slopes import open_slopes
 from likely.core.branches import Stem, open_stem
 from likely.core.estimate import Estimate
 from likely.core.files import write_whole
@@ -37,12 +43,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--adaptive", action="store_true")
+    parser.add_argument("--guides", action="store_true")
     arguments = parser.parse_args()
     folder = arguments.work
     folder.mkdir(parents=True, exist_ok=True)
     model = likely.load("smollm2")
     case = attribution.frame_case(model, PROMPT, generate=4)
     stem = open_stem(model, case.stem)
+    if arguments.guides:
+        compare_guides(model, case, stem, folder)
+        return
     places = []
     for position in reversed(case.positions):
         read = every_candidate(stem, case, position, folder)
@@ -62,6 +72,37 @@ def main() -> None:
         "places": places[::-1],
     }
     write_whole(FIXTURE, [dumps(record, indent=1).encode() + b"\n"])
+
+
+def compare_guides(
+    model: likely.LanguageModel, case: attribution.Case, stem: Stem, folder: Path
+) -> None:
+    """Print the standard error of a first draw at each position, without and with the slope."""
+    # Rows at later places, those of the response too, as `attribute` has them.
+    topic = Topic(NextLaws(model, open_stem(model, (*case.stem, *case.response)[:-1])))
+    text = (*case.stem, *case.response)
+    slopes = open_slopes(model, text, settings=None, spending=stem.spending)
+    if slopes is None:
+        sys.exit(f"{model.info.name!r} gives no slopes")
+    for position in reversed(case.positions):
+        read = every_candidate(stem, case, position, folder)
+        found = as_evidence(case, position, read)
+        ids, log_prior = found.tokens[:, 0], found.log_prior
+        log_x = log_prior + found.log_prompt
+        log_y = log_x + found.log_response.sum(axis=1)
+        moved = np.exp(log_y - logsumexp(log_y)) - np.exp(log_x - logsumexp(log_x))
+        place = len(case.context) + position
+        log_topic = topic.after(place)[ids]
+        log_slope = slopes.at(place, ids, case.prompt[position])
+        errors = []
+        for hint in (None, log_slope):
+            chance = np.minimum(1.0, FIRST_SIZE * np.exp(guide(log_prior, log_topic, hint)))
+            chance[0] = 1.0
+            errors.append(float(np.sqrt(np.sum((1.0 / chance - 1.0) * moved**2))))
+        sys.stdout.write(
+            f"{position} {errors[0]:.4f} without the slope, {errors[1]:.4f} with it, ratio "
+            f"{errors[1] / errors[0]:.2f}\n"
+        )
 
 
 def adaptive(
