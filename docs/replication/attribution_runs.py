@@ -1,42 +1,68 @@
-"""Attributes the source's seven prompts on smollm2, stage by stage: attribution-smollm2.json.
+"""Runs the source's seven prompts on smollm2, stage by stage, and writes attribution-smollm2.json.
 
     python docs/replication/attribution_runs.py --work FOLDER
     python docs/replication/attribution_runs.py --work FOLDER --prompts P6 --stages attribution
 
-Each stage of each prompt is one file in the working folder, written whole once it is done, so that
-a run that was stopped goes on with what is missing. A prompt of fifty tokens takes up to half an
-hour of two cores for its attribution.
+Each stage of each prompt is a file or two in the working folder, written whole once it is done, so
+that a run that was stopped goes on with what is missing. Short prompts come first. The attribution
+of fifty tokens takes up to an hour of two cores, the other stages minutes.
+
+attribution   every token's score by Bayes' rule, at the default budget: what the others build on
+replacement   the model's own response with the likeliest substitutes in each token's place
+stability     200 responses drawn at top-p 0.1, 0.2 and 0.4
+baselines     other methods' scores, and how faithful all of them are
+variants      the same response in bfloat16, after a second BOS, read anew from its text
 """
 
 import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import numpy as np
+from attribution_compact import compact
 
 import likely
 from likely import attribution
+from likely.core.files import write_whole
+from likely.core.generation import greedy
+from likely.core.jsonio import dumps
 
 HERE = Path(__file__).parent
 PROMPTS = HERE / "attribution-prompts.json"
-STAGES = ("attribution",)
+RESULT = HERE / "attribution-smollm2.json"
 N_RESPONSE = 20
+TOP_P = (0.1, 0.2, 0.4)
+BASELINES: dict[str, dict[str, int]] = {
+    "deletion": {}, "replacement": {}, "context_cite": {"n_ablations": 256}, "shapley": {},
+    "gradient_x_input": {}, "integrated_gradients": {},
+}  # fmt: skip
+FEW = 30
+"""Tokens of a prompt up to which tokens are also taken out by draws: 8 times the work."""
+N_DRAWS = 8
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what is missing."""
+    """Run what is missing, and write what there is."""
     asked = parse(arguments)
     folder: Path = asked.work
     folder.mkdir(parents=True, exist_ok=True)
-    texts = json.loads(PROMPTS.read_text("utf-8"))["prompts"]
-    for name in asked.prompts or texts:
-        if name not in texts:
-            sys.exit(f"unknown prompt {name!r}; there are {list(texts)}")
+    texts: dict[str, str] = json.loads(PROMPTS.read_text("utf-8"))["prompts"]
+    names = asked.prompts or list(texts)
+    unknown = [name for name in names if name not in texts]
+    if unknown:
+        sys.exit(f"unknown prompt {unknown[0]!r}; there are {list(texts)}")
+    if asked.out == RESULT and (asked.model, asked.generate) != ("smollm2", N_RESPONSE):
+        sys.exit("that is another run than the page's: give --out FILE of its own")
     model = likely.load(asked.model)
-    # Short prompts first: what a few minutes give is there early.
-    for name in sorted(asked.prompts or texts, key=lambda name: len(texts[name])):
-        attributed(model, name, texts[name], folder, asked)
+    for name in sorted(names, key=lambda name: len(texts[name])):
+        found = attributed(model, name, texts[name], asked)
+        for stage in asked.stages:
+            STAGES[stage](model, name, found, asked)
+    result = compact(folder, texts, n_vocab=model.info.n_vocab)
+    write_whole(asked.out, [dumps(result).encode(), b"\n"])
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -47,6 +73,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--work", type=Path, required=True, help="folder of results")
     parser.add_argument("--prompts", nargs="+", help="such as P0 P6; by default all")
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES))
+    parser.add_argument(
+        "--most", type=int, default=64, help="substitutes tried at a place (replacement)"
+    )
+    parser.add_argument("--out", type=Path, default=RESULT, help="the small result of all of it")
     parser.add_argument("--model", default="smollm2")
     parser.add_argument("--generate", type=int, default=N_RESPONSE, help="tokens of the response")
     parser.add_argument("--tolerance", type=float, default=0.02, help="of a score, nats")
@@ -54,19 +84,22 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def attributed(
-    model: likely.LanguageModel, name: str, text: str, folder: Path, asked: argparse.Namespace
+    model: likely.LanguageModel, name: str, text: str, asked: argparse.Namespace
 ) -> attribution.Attribution:
     """Return the attribution of a prompt, from its file where it is there."""
-    file = folder / f"{name}.attribution.npz"
+    file = asked.work / f"{name}.attribution.npz"
     if file.exists():
         found = attribution.read_npz(file)
-        terms = (found.tolerance, found.model.identity)
-        if terms != (asked.tolerance, model.info.identity):
-            sys.exit(f"{file} was made otherwise: {terms!r}; take another folder")
+        if (found.tolerance, found.model.identity) != (asked.tolerance, model.info.identity):
+            sys.exit(
+                f"{file} has the tolerance {found.tolerance!r} and the model {found.model!r}: give "
+                "another --work"
+            )
         return found
     case = attribution.frame_case(model, text, generate=asked.generate)
     say(f"{name}: {len(case.prompt)} tokens, response {case.response_text!r}")
     start = time.monotonic()
+    # All candidates are kept: the replacement stage needs nine tenths of each posterior.
     found = attribution.attribute_case(model, case, tolerance=asked.tolerance, kept=None)
     found.to_npz(file)
     n_known = sum(place.converged for place in found.places)
@@ -75,6 +108,162 @@ def attributed(
         f"{found.cost.token_evaluations} token evaluations, {time.monotonic() - start:.0f} s"
     )
     return found
+
+
+def replaced(
+    model: likely.LanguageModel,
+    name: str,
+    found: attribution.Attribution,
+    asked: argparse.Namespace,
+) -> None:
+    """Write what the model answers with substitutes in place, drawn from q^r and from q."""
+    for given_response, law in ((True, "qr"), (False, "q")):
+        n_each, cost = replacement_cost(found, given_response, asked.most, asked.generate)
+        n_capped = sum(n > asked.most for n in n_each)
+        label = (
+            f"replacement-{law}: sets of {min(n_each)} to {max(n_each)}, {n_capped} of "
+            f"{len(n_each)} cut to {asked.most}, about {cost} token evaluations"
+        )
+        keep(
+            asked, f"{name}.replacement-{law}", label,
+            lambda given=given_response: attribution.replacement(
+                model, found, given_response=given, max_tokens=asked.generate, most=asked.most
+            ).to_dict(),
+        )  # fmt: skip
+
+
+def replacement_cost(
+    found: attribution.Attribution, given_response: bool, most: int, n_tokens: int
+) -> tuple[list[int], int]:
+    """Return how large the sets of nine tenths are, and what trying them takes, about."""
+    n_each, cost = [], 0
+    for place in found.places:
+        law = place.candidates
+        log_prob = law.log_posterior_response if given_response else law.log_posterior
+        sums = np.cumsum(np.sort(np.exp(log_prob))[::-1])
+        n = min(len(sums), int(np.searchsorted(sums, 0.9)) + 1)
+        n_each.append(n)
+        cost += min(n, most) * (len(found.case.prompt) - place.positions[0] + n_tokens - 1)
+    return n_each, cost
+
+
+def drawn(
+    model: likely.LanguageModel,
+    name: str,
+    found: attribution.Attribution,
+    asked: argparse.Namespace,
+) -> None:
+    """Write how much responses vary that are drawn, as the source drew them."""
+    case = found.case
+    keep(
+        asked, f"{name}.stability", "stability",
+        lambda: attribution.stability(
+            model, case.prompt_text, top_p=TOP_P, n=200, max_tokens=asked.generate
+        ).to_dict(),
+    )  # fmt: skip
+
+
+def compared(
+    model: likely.LanguageModel,
+    name: str,
+    found: attribution.Attribution,
+    asked: argparse.Namespace,
+) -> None:
+    """Write the scores of other methods, and how faithful theirs and ours are."""
+
+    def run() -> dict[str, object]:
+        scores = {
+            method: attribution.baseline(model, found.case, name=method, **options)
+            for method, options in BASELINES.items()
+        }
+        ways = ["deletion", "replacement"]
+        ways += ["marginal"] if len(found.case.prompt) <= FEW else []
+        tests = [
+            attribution.measure_faithfulness(
+                model, one, removal=way, n_draws=N_DRAWS,
+                reference=None if one is found else found,
+            )
+            for one in (found, *scores.values())
+            for way in ways
+        ]  # fmt: skip
+        return {
+            "scores": {method: one.to_dict() for method, one in scores.items()},
+            "faithfulness": [test.to_dict() for test in tests],
+        }
+
+    keep(asked, f"{name}.baselines", "baselines", run)
+
+
+def varied(
+    model: likely.LanguageModel,
+    name: str,
+    found: attribution.Attribution,
+    asked: argparse.Namespace,
+) -> None:
+    """Write the response's log-probability where the source's procedure differs from ours."""
+    case = found.case
+
+    def run() -> dict[str, object]:
+        again = model.tokenizer.encode(case.response_text).tokens
+        tokens = {"as it is": case.response, "read anew": again}
+        scores = {
+            label: likely.score(model, [(case.stem, ids)], bos="never")[0].log_prob
+            for label, ids in tokens.items()
+        }
+        twice = likely.score(model, [(case.context + case.stem, case.response)], bos="never")
+        narrow = likely.load(asked.model, dtype="bfloat16")
+        moved = [
+            [
+                likely.score(one, [(case.context, ids)], bos="never")[0].log_prob
+                for ids in (case.prompt, case.prompt + case.response)
+            ]
+            for one in (model, narrow)
+        ]
+        chat = likely.chat(model, [{"role": "user", "content": case.prompt_text}])
+        return {
+            "log_response": scores["as it is"],
+            "read_anew": scores["read anew"],
+            "is_same_ids": again == case.response,
+            "double_bos": twice[0].log_prob,
+            "float32": moved[0],
+            "bfloat16": moved[1],
+            "chat_response": greedy(model, [chat], max_tokens=asked.generate)[0].text,
+        }
+
+    keep(asked, f"{name}.variants", "variants", run)
+
+
+def nothing_more(
+    model: likely.LanguageModel,
+    name: str,
+    found: attribution.Attribution,
+    asked: argparse.Namespace,
+) -> None:
+    """Do nothing: the attribution is there."""
+
+
+Stage = Callable[
+    [likely.LanguageModel, str, attribution.Attribution, argparse.Namespace],
+    None,
+]
+STAGES: dict[str, Stage] = {
+    "attribution": nothing_more, "replacement": replaced, "stability": drawn,
+    "baselines": compared, "variants": varied,
+}  # fmt: skip
+
+
+def keep(
+    asked: argparse.Namespace, stem: str, label: str, make: Callable[[], dict[str, object]]
+) -> None:
+    """Write what is made as a file, unless that is there."""
+    file = asked.work / f"{stem}.json"
+    if file.exists():
+        return
+    say(f"{stem.partition('.')[0]}: {label}")
+    start = time.monotonic()
+    record = make() | {"seconds": time.monotonic() - start}
+    write_whole(file, [dumps(record).encode()])
+    say(f"{stem}: {record['seconds']:.0f} s")
 
 
 def say(line: str) -> None:
