@@ -26,6 +26,7 @@ from attribution_compact import compact
 
 import likely
 from likely import attribution
+from likely.attribution.gathering import default_budget
 from likely.core.files import write_whole
 from likely.core.generation import greedy
 from likely.core.jsonio import dumps
@@ -77,6 +78,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--most", type=int, default=64, help="substitutes tried at a place (replacement)"
     )
     parser.add_argument("--out", type=Path, default=RESULT, help="the small result of all of it")
+    parser.add_argument(
+        "--times", type=float, default=1.0, help="the default budget, this many times (attribution)"
+    )
     parser.add_argument("--model", default="smollm2")
     parser.add_argument("--generate", type=int, default=N_RESPONSE, help="tokens of the response")
     parser.add_argument("--tolerance", type=float, default=0.02, help="of a score, nats")
@@ -99,8 +103,11 @@ def attributed(
     case = attribution.frame_case(model, text, generate=asked.generate)
     say(f"{name}: {len(case.prompt)} tokens, response {case.response_text!r}")
     start = time.monotonic()
+    budget = asked.times * default_budget(model.info.n_vocab, case)
     # All candidates are kept: the replacement stage needs nine tenths of each posterior.
-    found = attribution.attribute_case(model, case, tolerance=asked.tolerance, kept=None)
+    found = attribution.attribute_case(
+        model, case, tolerance=asked.tolerance, budget=budget, kept=None
+    )
     found.to_npz(file)
     n_known = sum(place.converged for place in found.places)
     say(
