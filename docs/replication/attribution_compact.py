@@ -44,7 +44,7 @@ def compact(folder: Path, texts: Mapping[str, str], *, n_vocab: int) -> dict:
             tests += own
         record = stored(folder / f"{name}.variants.json")
         if record:
-            entry["variants"] = {key: short(value) for key, value in record.items()}
+            entry["variants"] = moved(record)
         prompts[name] = entry
     return facts | {"prompts": prompts, "faithfulness": averaged(tests)}
 
@@ -133,6 +133,20 @@ def drawn(record: Mapping) -> dict:
             for cut in record["draws"]
         ],
         "token_evaluations": record["cost"]["token_evaluations"],
+        "seconds": short(record["seconds"]),
+    }
+
+
+def moved(record: Mapping) -> dict:
+    """Return by how much the source's ways of computing move log-probabilities, nats."""
+    plain = record["log_response"]
+    wide, narrow = record["float32"], record["bfloat16"]
+    return {
+        "read_anew": None if record["is_same_ids"] else short(record["read_anew"] - plain),
+        "double_bos": short(record["double_bos"] - plain),
+        "bfloat16_prompt": short(narrow[0] - wide[0]),
+        "bfloat16_response": short(narrow[1] - narrow[0] - (wide[1] - wide[0])),
+        "chat_response": record["chat_response"],
         "seconds": short(record["seconds"]),
     }
 
