@@ -21,7 +21,7 @@ def compact(folder: Path, texts: Mapping[str, str], *, n_vocab: int) -> dict:
     tests: list[Faithfulness] = []
     facts: dict[str, object] = {}
     for name in texts:
-        file = folder / f"{name}.attribution.npz"
+        file = folder / f"{name.replace(' ', '-')}.attribution.npz"
         if not file.exists():
             continue
         found = attribution.read_npz(file)
@@ -140,12 +140,16 @@ def drawn(record: Mapping) -> dict:
 def moved(record: Mapping) -> dict:
     """Return by how much the source's ways of computing move log-probabilities, nats."""
     plain = record["log_response"]
-    wide, narrow = record["float32"], record["bfloat16"]
+    wide, narrow, other = (record[name] for name in ("float32", "bfloat16", "end_of_text"))
     return {
         "read_anew": None if record["is_same_ids"] else short(record["read_anew"] - plain),
         "double_bos": short(record["double_bos"] - plain),
         "bfloat16_prompt": short(narrow[0] - wide[0]),
         "bfloat16_response": short(narrow[1] - narrow[0] - (wide[1] - wide[0])),
+        "end_of_text_prompt": None if other is None else short(other[0] - wide[0]),
+        "end_of_text_response": None
+        if other is None
+        else short(other[1] - other[0] - (wide[1] - wide[0])),
         "chat_response": record["chat_response"],
         "seconds": short(record["seconds"]),
     }

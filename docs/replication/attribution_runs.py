@@ -11,7 +11,7 @@ attribution   every token's score by Bayes' rule, at the default budget: what th
 replacement   the model's own response with the likeliest substitutes in each token's place
 stability     200 responses drawn at top-p 0.1, 0.2 and 0.4
 baselines     other methods' scores, and how faithful all of them are
-variants      the same response in bfloat16, after a second BOS, read anew from its text
+variants      the same response in bfloat16, after another or a second BOS, read from its text
 """
 
 import argparse
@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from attribution_compact import compact
+from attribution_tables import AGAIN, RESULT
 
 import likely
 from likely import attribution
@@ -33,7 +34,6 @@ from likely.core.jsonio import dumps
 
 HERE = Path(__file__).parent
 PROMPTS = HERE / "attribution-prompts.json"
-RESULT = HERE / "attribution-smollm2.json"
 N_RESPONSE = 20
 TOP_P = (0.1, 0.2, 0.4)
 BASELINES: dict[str, dict[str, int]] = {
@@ -43,6 +43,8 @@ BASELINES: dict[str, dict[str, int]] = {
 FEW = 30
 """Tokens of a prompt up to which tokens are also taken out by draws: 8 times the work."""
 N_DRAWS = 8
+END_OF_TEXT = "<|endoftext|>"
+"""What stood between texts in SmolLM2's first training; the BOS of the tuned model opens a turn."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder: Path = asked.work
     folder.mkdir(parents=True, exist_ok=True)
     texts: dict[str, str] = json.loads(PROMPTS.read_text("utf-8"))["prompts"]
+    texts[AGAIN] = texts["P6"]
     names = asked.prompts or list(texts)
     unknown = [name for name in names if name not in texts]
     if unknown:
@@ -60,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = likely.load(asked.model)
     for name in sorted(names, key=lambda name: len(texts[name])):
         found = attributed(model, name, texts[name], asked)
-        for stage in asked.stages:
+        for stage in asked.stages if name != AGAIN else ():
             STAGES[stage](model, name, found, asked)
     result = compact(folder, texts, n_vocab=model.info.n_vocab)
     write_whole(asked.out, [dumps(result).encode(), b"\n"])
@@ -91,7 +94,7 @@ def attributed(
     model: likely.LanguageModel, name: str, text: str, asked: argparse.Namespace
 ) -> attribution.Attribution:
     """Return the attribution of a prompt, from its file where it is there."""
-    file = asked.work / f"{name}.attribution.npz"
+    file = asked.work / f"{name.replace(' ', '-')}.attribution.npz"
     if file.exists():
         found = attribution.read_npz(file)
         if (found.tolerance, found.model.identity) != (asked.tolerance, model.info.identity):
@@ -100,7 +103,7 @@ def attributed(
                 "another --work"
             )
         return found
-    case = attribution.frame_case(model, text, generate=asked.generate)
+    case = framed(model, name, text, asked)
     say(f"{name}: {len(case.prompt)} tokens, response {case.response_text!r}")
     start = time.monotonic()
     budget = asked.times * default_budget(model.info.n_vocab, case)
@@ -115,6 +118,16 @@ def attributed(
         f"{found.cost.token_evaluations} token evaluations, {time.monotonic() - start:.0f} s"
     )
     return found
+
+
+def framed(
+    model: likely.LanguageModel, name: str, text: str, asked: argparse.Namespace
+) -> attribution.Case:
+    """Return a prompt with its likeliest response; P6's own where something else is before it."""
+    if name != AGAIN:
+        return attribution.frame_case(model, text, generate=asked.generate)
+    response = framed(model, "P6", text, asked).response
+    return attribution.frame_case(model, text, response, context=END_OF_TEXT)
 
 
 def replaced(
@@ -219,12 +232,16 @@ def varied(
         }
         twice = likely.score(model, [(case.context + case.stem, case.response)], bos="never")
         narrow = likely.load(asked.model, dtype="bfloat16")
+        contexts = [(model, case.context), (narrow, case.context)]
+        end = model.tokenizer.encode(END_OF_TEXT).tokens
+        if len(end) == 1:
+            contexts.append((model, end))
         moved = [
             [
-                likely.score(one, [(case.context, ids)], bos="never")[0].log_prob
+                likely.score(one, [(before, ids)], bos="never")[0].log_prob
                 for ids in (case.prompt, case.prompt + case.response)
             ]
-            for one in (model, narrow)
+            for one, before in contexts
         ]
         chat = likely.chat(model, [{"role": "user", "content": case.prompt_text}])
         return {
@@ -234,6 +251,7 @@ def varied(
             "double_bos": twice[0].log_prob,
             "float32": moved[0],
             "bfloat16": moved[1],
+            "end_of_text": moved[2] if len(end) == 1 else None,
             "chat_response": greedy(model, [chat], max_tokens=asked.generate)[0].text,
         }
 

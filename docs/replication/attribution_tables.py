@@ -22,6 +22,9 @@ PAGE = HERE / "attribution.md"
 RESULT = HERE / "attribution-smollm2.json"
 
 HELD, NOT_HELD, OPEN, NOT_RUN = "held", "**not held**", "cannot be told", "not run"
+N_PROMPTS = 7
+OFTEN = 15 / 35
+"""Prompts of tuned models in the source whose highest token is the first one or a label."""
 SMALL, LARGE = 0.1, 1.0
 """Scores that the source calls small and large, nats."""
 DETERMINED = 0.9
@@ -32,10 +35,11 @@ METHODS = {
     "context_cite": "ContextCite", "shapley": "Shapley", "gradient_x_input": "gradient × input",
     "integrated_gradients": "integrated gradients",
 }  # fmt: skip
-GPT2_MEANS = {
-    "P0": 0.0465, "P1": 0.0940, "P2": 0.0814, "P3": 0.1775, "P4": 0.0889, "P5": 0.5574,
-    "P6": 0.9491,
-}  # fmt: skip
+AGAIN = "P6 after end of text"
+"""P6 with what stood between texts in the model's first training before it, and not the BOS."""
+REMOVALS = ("deletion", "replacement", "marginal")
+PUBLISHED = HERE.parents[1] / "tests" / "attribution" / "published_gpt2.json"
+"""The authors' scores of gpt2 for the same prompts, to put beside."""
 
 
 class Number(NamedTuple):
@@ -120,6 +124,14 @@ class Prompt:
             and re.search(r"[A-Za-z]$", self.text[i - 1]) is not None
         )
 
+    def is_determined(self, i: int) -> bool:
+        """Return whether all the rest tells a token."""
+        return number(self.own["surprisal"][i]).value < -math.log(DETERMINED)
+
+    def baseline(self, method: str) -> list[Number]:
+        """Return the scores of another method."""
+        return numbers(self.entry["baselines"]["scores"][method]["values"])
+
     def standing(self, i: int) -> str:
         """Return whether a token has the highest score: yes, no, or open."""
         others = [one for k, one in enumerate(self.scores) if k != i]
@@ -202,11 +214,13 @@ def unsure(prompts: Sequence[Prompt]) -> str:
 
 
 class Outcome(NamedTuple):
-    """What came of a finding."""
+    """What came of a finding, and from how many of the prompts that it is about."""
 
     claim: str
     here: str
     verdict: str
+    n: int
+    of: int = N_PROMPTS
 
 
 def findings(prompts: Sequence[Prompt]) -> list[Outcome]:
@@ -217,13 +231,12 @@ def findings(prompts: Sequence[Prompt]) -> list[Outcome]:
     ]  # fmt: skip
 
 
-def shares(prompts: Sequence[Prompt], test: Callable[[float, float], bool | None]) -> Number:
-    """Return the share of positions of which a test is true, at least and at most."""
-    scores = [score for one in prompts for score in one.scores]
-    value = sum(bool(test(score.value, score.value)) for score in scores)
+def share(scores: Sequence[Number], test: Callable[[float, float], bool | None]) -> Number:
+    """Return the share of scores of which a test is true, with what it is at least and at most."""
+    n = len(scores)
+    value = sum(test(score.value, score.value) is True for score in scores)
     sure = sum(test(score.low, score.high) is True for score in scores)
     possible = sum(test(score.low, score.high) is not False for score in scores)
-    n = len(scores)
     return Number(value / n, sure / n, possible / n)
 
 
@@ -253,11 +266,11 @@ def percent(found: Number) -> str:
 def sparse(prompts: Sequence[Prompt]) -> Outcome:
     """Most scores are small."""
     claim = "56 to 72 % of positions have a score within ±0.1; 4 to 19 % over 1 nat"
-    small, large = shares(prompts, is_small), shares(prompts, is_large)
+    scores = [score for one in prompts for score in one.scores]
+    small, large = share(scores, is_small), share(scores, is_large)
     verdict = HELD if small.low >= 0.56 else NOT_HELD if small.high < 0.56 else OPEN
-    return Outcome(
-        claim, f"{percent(small)} within ±0.1; {percent(large)} over 1 nat", verdict
-    )  # fmt: skip
+    here = f"{percent(small)} within ±0.1; {percent(large)} over 1 nat"
+    return Outcome(claim, here, verdict, len(prompts))
 
 
 def positive(prompts: Sequence[Prompt]) -> Outcome:
@@ -267,7 +280,8 @@ def positive(prompts: Sequence[Prompt]) -> Outcome:
     n_under = sum(found.high < 0 for found in means.values())
     verdict = HELD if n_over == len(means) else NOT_HELD if n_under > len(means) / 2 else OPEN
     here = f"surely positive for {n_over} of {len(means)} prompts, surely negative for {n_under}"
-    return Outcome("the mean score of a prompt is positive in 55 of 56 cells", here, verdict)
+    claim = "the mean score of a prompt is positive in 55 of 56 cells of model and prompt"
+    return Outcome(claim, here, verdict, len(prompts))
 
 
 def top_token(prompts: Sequence[Prompt], name: str, token: str) -> tuple[Prompt, int, str] | None:
@@ -287,10 +301,10 @@ def more(prompts: Sequence[Prompt]) -> Outcome:
     claim = "P3: ` more` has the highest score in all 8 models, 2.6 to 8.2 nats"
     found = top_token(prompts, "P3", " more")
     if found is None:
-        return Outcome(claim, NOT_RUN, NOT_RUN)
+        return Outcome(claim, "–", NOT_RUN, 0, 1)
     one, place, standing = found
     here = f"{one.token(place)}, {STANDING[standing]}; response {shown(one.own['response'])}"
-    return Outcome(claim, here, {"yes": HELD, "no": NOT_HELD, "open": OPEN}[standing])
+    return Outcome(claim, here, {"yes": HELD, "no": NOT_HELD, "open": OPEN}[standing], 1, 1)
 
 
 def mars(prompts: Sequence[Prompt]) -> Outcome:
@@ -301,27 +315,32 @@ def mars(prompts: Sequence[Prompt]) -> Outcome:
     )
     found = top_token(prompts, "P6", " Mars")
     if found is None:
-        return Outcome(claim, NOT_RUN, NOT_RUN)
+        return Outcome(claim, "–", NOT_RUN, 0, 1)
     one, place, standing = found
     best = one.token(one.order[0])
     here = f"{one.token(place)}, {STANDING[standing]} (that is {best})"
-    return Outcome(claim, here, {"yes": HELD, "no": NOT_HELD, "open": OPEN}[standing])
+    return Outcome(claim, here, {"yes": HELD, "no": NOT_HELD, "open": OPEN}[standing], 1, 1)
 
 
 def formats(prompts: Sequence[Prompt]) -> Outcome:
     """Labels, their marks and first tokens have the largest scores."""
-    n_top = sum(one.is_format(one.order[0]) for one in prompts)
-    _, share, expected = format_shares(prompts)
-    here = (
-        f"the highest in {n_top} of {len(prompts)} prompts; {share:.0%} of all positive score on "
-        f"{expected:.0%} of the tokens"
-    )
-    verdict = HELD if n_top > len(prompts) / 2 else OPEN if n_top else NOT_HELD
     claim = (
-        "first tokens and labels (`Context`, `Sentence`, ...) often carry the largest scores, "
-        "most of all in tuned models"
+        "the first token or a label (`Context`, `Sentence`, ...) has the highest score in 15 of "
+        "35 cells of tuned models, 1 of 21 of base ones"
     )
-    return Outcome(claim, here, verdict)
+    n = len(prompts)
+    tops = [
+        {one.standing(i) for i in range(len(one)) if one.is_format(i)} - {"no"} for one in prompts
+    ]
+    n_sure, n_possible = sum("yes" in top for top in tops), sum(bool(top) for top in tops)
+    _, part, expected = format_shares(prompts)
+    counted = f"{n_sure}" if n_sure == n_possible else f"{n_sure} to {n_possible}"
+    here = (
+        f"{counted} of {n} prompts; such tokens are {expected:.0%} of all and have {part:.0%} of "
+        "the positive score"
+    )
+    verdict = HELD if n_sure >= OFTEN * n else NOT_HELD if n_possible < OFTEN * n else OPEN
+    return Outcome(claim, here, verdict, n)
 
 
 def format_shares(prompts: Sequence[Prompt]) -> tuple[int, float, float]:
@@ -371,10 +390,16 @@ def narrower(prompts: Sequence[Prompt]) -> Outcome:
     claim = "replacement entropy with q^r is 0.39 to 0.64 of that with q"
     found = entropies(prompts, "count_entropy")
     if found is None:
-        return Outcome(claim, NOT_RUN, NOT_RUN)
+        return Outcome(claim, "–", NOT_RUN, 0)
     part = ratio(*found)
-    verdict = HELD if part.high < 1 else NOT_HELD if part.low > 1 else OPEN
-    return Outcome(claim, f"{spread(part, sign=False)} over {n_replaced(prompts)}", verdict)
+    if part.low >= 1.0:
+        verdict = NOT_HELD
+    elif part.high >= 1.0:
+        verdict = OPEN
+    else:
+        verdict = "held in direction, less than there" if part.low > 0.64 else HELD
+    n = sum(laws(one) is not None for one in prompts)
+    return Outcome(claim, f"{spread(part, sign=False)} over {n_replaced(prompts)}", verdict, n)
 
 
 def n_replaced(prompts: Sequence[Prompt]) -> str:
@@ -394,24 +419,20 @@ def within(prompts: Sequence[Prompt]) -> Iterator[tuple[Prompt, int]]:
 def pieces(prompts: Sequence[Prompt]) -> Outcome:
     """Pieces within a word have scores near 0, and the bound says why."""
     claim = "pieces within a word, and other determined tokens, have scores of about 0"
-    determined = [
-        one.scores[i]
-        for one in prompts
-        for i, surprisal in enumerate(one.column("surprisal"))
-        if surprisal.value < -math.log(DETERMINED)
-    ]
+    determined = [one.scores[i] for one in prompts for i in range(len(one)) if one.is_determined(i)]
     if not determined:
-        return Outcome(claim, f"no token has q over {DETERMINED}", OPEN)
+        return Outcome(claim, f"no token has q over {DETERMINED}", OPEN, len(prompts))
     low, high = (end(score.value for score in determined) for end in (min, max))
     surely = all(is_small(score.low, score.high) is True for score in determined)
     clearly_not = any(is_small(score.low, score.high) is False for score in determined)
     places = list(within(prompts))
-    n_known = sum(one.column("surprisal")[i].value < -math.log(DETERMINED) for one, i in places)
+    n_known = sum(one.is_determined(i) for one, i in places)
     here = (
         f"{len(determined)} tokens have q over {DETERMINED}, with scores from {low:+.2f} to "
         f"{high:+.2f}; of {len(places)} pieces within a word {n_known} are such"
     )
-    return Outcome(claim, here, HELD if surely else NOT_HELD if clearly_not else OPEN)
+    verdict = HELD if surely else NOT_HELD if clearly_not else OPEN
+    return Outcome(claim, here, verdict, len(prompts))
 
 
 def distinct(prompts: Sequence[Prompt]) -> Outcome:
@@ -426,51 +447,73 @@ def distinct(prompts: Sequence[Prompt]) -> Outcome:
         if cut["top_p"] == 0.4
     ]
     if not counts:
-        return Outcome(claim, NOT_RUN, NOT_RUN)
+        return Outcome(claim, "–", NOT_RUN, 0)
     n_all = sum(found == n for found, n in counts)
     low, high = min(counts)[0], max(counts)[0]
-    here = f"{n_all} of {len(counts)} prompts; {low} to {high} of 200 differ"
+    each = f"{low}" if low == high else f"{low} to {high}"
+    here = f"{n_all} of {len(counts)} prompts; {each} of 200 differ"
     verdict = HELD if n_all > len(counts) / 2 else NOT_HELD
-    return Outcome(claim, here, verdict)
+    return Outcome(claim, here, verdict, len(counts))
 
 
 def finding_table(prompts: Sequence[Prompt]) -> str:
     """Return claims, what came out, and outcomes."""
-    rows = [(i, *found) for i, found in enumerate(findings(prompts), start=1)]
-    return table(("", "the source", "SmolLM2", "outcome"), rows)
+    rows = [
+        (i, found.claim, found.here, found.verdict, f"{found.n} of {found.of}")
+        for i, found in enumerate(findings(prompts), start=1)
+    ]
+    return table(("", "the source", "SmolLM2", "outcome", "prompts run"), rows)
+
+
+def published(name: str) -> list[Number]:
+    """Return the authors' scores of gpt2 for a prompt."""
+    return numbers(json.loads(PUBLISHED.read_text("utf-8"))["prompts"][name]["AS"])
 
 
 def sparse_table(prompts: Sequence[Prompt]) -> str:
-    """Return shares of small, large and negative scores by prompt."""
-    groups: list[tuple[str, Sequence[Prompt]]] = [(one.name, [one]) for one in prompts]
-    rows = [
-        (name, sum(map(len, own)), *(percent(shares(own, test)) for test in
-         (is_small, is_large, is_negative)))
-        for name, own in [*groups, ("all", prompts)]
-    ]  # fmt: skip
-    return table(("", "m", "within ±0.1", "over 1", "under −0.1"), rows)
+    """Return shares of small, large and negative scores by prompt, and gpt2's."""
+    tests = (is_small, is_large, is_negative)
+    rows = []
+    for label, own in [*((one.name, [one]) for one in prompts), ("all", prompts)]:
+        ours = [score for one in own for score in one.scores]
+        theirs = [score for one in own for score in published(one.name)]
+        rows.append(
+            (
+                label, len(ours), *(percent(share(ours, test)) for test in tests),
+                len(theirs), *(percent(share(theirs, test)) for test in tests),
+            )
+        )  # fmt: skip
+    kinds = ("within ±0.1", "over 1", "under −0.1")
+    return table(("", "m", *kinds, "gpt2's m", *(f"gpt2: {kind}" for kind in kinds)), rows)
 
 
 def mean_table(prompts: Sequence[Prompt]) -> str:
-    """Return the mean score of each prompt, and that of the lowest half of places."""
+    """Return the mean score of each prompt, what its top tenth has of it, and gpt2's."""
     rows = []
     for one in prompts:
-        scores = [one.scores[i] for i in one.order]
-        n_top = max(1, len(one) // 10)
-        total = math.fsum(score.value for score in scores)
-        top = math.fsum(score.value for score in scores[:n_top])
-        rest = mean(scores[n_top:])
+        rest = sorted(one.scores, key=lambda score: -score.value)[top_tenth(one.scores)[0] :]
+        n_top, part = top_tenth(one.scores)
+        theirs = published(one.name)
         rows.append(
             (
-                one.name, spread(mean(one.scores), 3), f"{GPT2_MEANS[one.name]:+.3f}",
-                spread(mean(one.column("information")), 3, sign=False), n_top,
-                f"{top / total:.0%}" if total > 0 else "–", spread(rest, 3),
-                sum(score.high < 0 for score in scores), sum(score.low > 0 for score in scores),
+                one.name, spread(mean(one.scores), 3), spread(mean(theirs), 3),
+                spread(mean(one.column("information")), 3, sign=False), n_top, part,
+                top_tenth(theirs)[1], spread(mean(rest), 3),
+                sum(score.high < 0 for score in one.scores),
+                sum(score.low > 0 for score in one.scores),
             )
         )  # fmt: skip
     head = ("", "mean score", "gpt2's", "mean KL(q^r ‖ q)", "top tenth: tokens",
-            "its part of the sum", "mean without it", "surely < 0", "surely > 0")  # fmt: skip
+            "its part of the sum", "gpt2's part", "mean without it", "surely < 0",
+            "surely > 0")  # fmt: skip
     return table(head, rows)
+
+
+def top_tenth(scores: Sequence[Number]) -> tuple[int, str]:
+    """Return how many tokens the top tenth is, at least one, and its part of the sum."""
+    values = sorted((score.value for score in scores), reverse=True)
+    n, total = max(1, len(values) // 10), math.fsum(values)
+    return n, f"{math.fsum(values[:n]) / total:.0%}" if total > 0 else "–"
 
 
 def token_table(prompts: Sequence[Prompt], name: str, k: int | None = None) -> str:
@@ -479,6 +522,7 @@ def token_table(prompts: Sequence[Prompt], name: str, k: int | None = None) -> s
     if not found:
         return NOT_RUN.capitalize() + "."
     one = found[0]
+    said = f"Response {shown(one.own['response'])}, A {one.own['log_response']:.2f}.\n\n"
     places = range(len(one)) if k is None else one.order[:k]
     surprisals, entropy = one.column("surprisal"), one.column("context_entropy")
     after = one.column("response_entropy")
@@ -491,7 +535,7 @@ def token_table(prompts: Sequence[Prompt], name: str, k: int | None = None) -> s
         for i in places
     ]  # fmt: skip
     head = ("", "token", "score", "−log q", "H(q)", "H(q^r)", "likeliest under q", "under q^r")
-    return table(head, rows)
+    return said + table(head, rows)
 
 
 def others(found: Sequence[Sequence]) -> str:
@@ -633,34 +677,76 @@ def correlation_table(prompts: Sequence[Prompt]) -> str:
     return table(("", *(f"{one.name} (m = {len(one)})" for one in done)), rows)
 
 
-def faithfulness_table(prompts: Sequence[Prompt], averaged: Sequence[dict]) -> str:
-    """Return how faithful each method is under each removal: means, or one prompt's numbers."""
+def determined_table(prompts: Sequence[Prompt]) -> str:
+    """Return how large scores are at determined tokens and at others, by method."""
     done = [one for one in prompts if "baselines" in one.entry]
     if not done:
         return NOT_RUN.capitalize() + "."
-    found = {(x["label"], x["removal"]): x for x in averaged}
-    n_each = {key: x["n"] for key, x in found.items()}
-    for one in done:
-        for test in one.entry["baselines"]["tests"]:
-            found.setdefault((test["label"], test["removal"]), test)
-            n_each.setdefault((test["label"], test["removal"]), 1)
+    known = [one.is_determined(i) for one in done for i in range(len(one))]
+    if not any(known):
+        return f"No token of these prompts has q over {DETERMINED}."
     rows = []
-    for removal in ("deletion", "replacement", "marginal"):
+    for method, label in METHODS.items():
+        scores = [
+            abs(score.value)
+            for one in done
+            for score in (one.scores if method == "attribution" else one.baseline(method))
+        ]
+        sums = [
+            [score for score, is_known in zip(scores, known, strict=True) if is_known is which]
+            for which in (True, False)
+        ]
+        rows.append((label, *(f"{math.fsum(x) / len(x):.2f}" for x in sums)))
+    head = ("", f"determined ({sum(known)} tokens)", f"others ({len(known) - sum(known)})")
+    return table(head, rows)
+
+
+def best_methods(prompts: Sequence[Prompt], averaged: Sequence[dict]) -> str:
+    """Return which scores do best under each removal."""
+    tests = faithfulness(prompts, averaged)
+    lines = []
+    for removal in REMOVALS:
+        own = {label: tests[label, removal][0] for label in METHODS if (label, removal) in tests}
+        if not own:
+            continue
+        low = min(own, key=lambda label: number(own[label]["deletion_area"]).value)
+        high = max(own, key=lambda label: number(own[label]["insertion_area"]).value)
+        lines.append(
+            f"* taken out by {removal}: lowest deletion area {METHODS[low]}, highest insertion "
+            f"area {METHODS[high]}"
+        )
+    return "\n".join(lines) if lines else NOT_RUN.capitalize() + "."
+
+
+def faithfulness(
+    prompts: Sequence[Prompt], averaged: Sequence[dict]
+) -> dict[tuple[str, str], tuple[dict, int]]:
+    """Return numbers by method and removal: means, or one prompt's, with how many it is of."""
+    found = {(x["label"], x["removal"]): (x, x["n"]) for x in averaged}
+    for one in prompts:
+        for test in one.entry.get("baselines", {}).get("tests", []):
+            found.setdefault((test["label"], test["removal"]), (test, 1))
+    return found
+
+
+def faithfulness_table(prompts: Sequence[Prompt], averaged: Sequence[dict]) -> str:
+    """Return how faithful each method is under each removal: means, or one prompt's numbers."""
+    tests = faithfulness(prompts, averaged)
+    numbers_of = (
+        ("deletion_area", False), ("insertion_area", False), ("drop_1", True), ("drop_3", True),
+    )  # fmt: skip
+    rows = []
+    for removal in REMOVALS:
         for method, label in METHODS.items():
-            test = found.get((method, removal))
-            if test is not None:
-                rows.append(
-                    (
-                        removal, label, n_each[method, removal],
-                        *(
-                            "–" if test.get(name) is None else spread(number(test[name]), sign=sign)
-                            for name, sign in (
-                                ("deletion_area", False), ("insertion_area", False),
-                                ("drop_1", True), ("drop_3", True),
-                            )
-                        ),
-                    )
-                )  # fmt: skip
+            if (method, removal) in tests:
+                test, n = tests[method, removal]
+                cells = [
+                    "–" if test.get(name) is None else spread(number(test[name]), sign=sign)
+                    for name, sign in numbers_of
+                ]
+                rows.append((removal, label, n, *cells))
+    if not rows:
+        return NOT_RUN.capitalize() + "."
     head = ("tokens taken out by", "scores", "prompts", "deletion area (low is good)",
             "insertion area (high is good)", "drop of the top 1, nats", "of the top 3")  # fmt: skip
     return table(head, rows)
@@ -674,17 +760,20 @@ def variant_table(prompts: Sequence[Prompt]) -> str:
         if own is None:
             continue
         again = own["read_anew"]
+        other = own["end_of_text_response"], own["end_of_text_prompt"]
         rows.append(
             (
                 one.name, f"{one.own['log_response']:.3f}",
                 "same ids" if again is None else f"{again:+.2f}", f"{own['double_bos']:+.3f}",
+                *("–" if x is None else f"{x:+.2f}" for x in other),
                 f"{own['bfloat16_response']:+.3f}", f"{own['bfloat16_prompt']:+.3f}",
                 f"{one.own['noise']:.1e}", shown(own["chat_response"]),
             )
         )  # fmt: skip
     if not rows:
         return NOT_RUN.capitalize() + "."
-    head = ("", "A", "A, response read anew from its text", "A, a second BOS", "A in bfloat16",
+    head = ("", "A", "A, response read anew from its text", "A, a second BOS",
+            r"A after `<|endoftext|>`", "prompt's log-probability after it", "A in bfloat16",
             "prompt's log-probability in bfloat16", "A in a batch of candidates",
             "response under the chat template")  # fmt: skip
     return table(head, rows)
@@ -703,7 +792,8 @@ def last_place(prompts: Sequence[Prompt]) -> str:
 
 def tables(result: dict) -> dict[str, str]:
     """Return the tables by the name that the page calls them by."""
-    prompts = [Prompt(name, entry) for name, entry in result["prompts"].items()]
+    every = [Prompt(name, entry) for name, entry in result["prompts"].items()]
+    prompts = [one for one in every if one.name != AGAIN]
     return {
         "findings": finding_table(prompts),
         "runs": runs(prompts),
@@ -713,13 +803,16 @@ def tables(result: dict) -> dict[str, str]:
         "means": mean_table(prompts),
         "p3": token_table(prompts, "P3", 5),
         "p6": token_table(prompts, "P6"),
+        "again": token_table(every, AGAIN),
         "tops": top_table(prompts),
         "replacement": replacement_table(prompts),
         "ratios": ratio_lines(prompts),
         "within": within_table(prompts),
         "stability": stability_table(prompts),
         "correlations": correlation_table(prompts),
+        "determined": determined_table(prompts),
         "faithfulness": faithfulness_table(prompts, result["faithfulness"]),
+        "best": best_methods(prompts, result["faithfulness"]),
         "variants": variant_table(prompts),
         "last": last_place(prompts),
     }
