@@ -127,7 +127,8 @@ def framed(
     if name != AGAIN:
         return attribution.frame_case(model, text, generate=asked.generate)
     response = framed(model, "P6", text, asked).response
-    return attribution.frame_case(model, text, response, context=END_OF_TEXT)
+    before = model.tokenizer.encode(END_OF_TEXT).tokens
+    return attribution.frame_case(model, text, response, context=before)
 
 
 def replaced(
