@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -209,7 +210,7 @@ def law(before):
 def test_every_stage_of_a_run_is_made_once_and_ends_in_the_small_result(
     scripts, tmp_path, monkeypatch
 ):
-    tables, _, runs = scripts
+    tables, compact, runs = scripts
     model = likely.TableModel(WORDS, law, name="years")
     texts = {"P6": "What year is it?"}
     monkeypatch.setattr(likely, "load", lambda spec, **options: model)
@@ -231,6 +232,12 @@ def test_every_stage_of_a_run_is_made_once_and_ends_in_the_small_result(
     runs.main(arguments)
     assert out.read_bytes() == first
     assert files == {file: file.stat().st_mtime_ns for file in (tmp_path / "work").iterdir()}
+    saved = tmp_path / "work" / "P6.attribution.npz"
+    later = saved.stat().st_mtime_ns + 10**12
+    os.utime(saved, ns=(later, later))
+    assert list(compact.compact(tmp_path / "work", texts, n_vocab=7)["prompts"]["P6"]) == [
+        "attribution"
+    ]
     result = json.loads(first)
     own = result["prompts"]["P6"]
     exact = attribution.attribute(model, texts["P6"], generate=2, method="exact", kept=None)

@@ -31,27 +31,32 @@ def compact(folder: Path, texts: Mapping[str, str], *, n_vocab: int) -> dict:
         }  # fmt: skip
         entry = {"attribution": scored(found, n_vocab)}
         for law in ("qr", "q"):
-            record = stored(folder / f"{name}.replacement-{law}.json")
+            record = stored(folder / f"{name}.replacement-{law}.json", file)
             if record:
                 entry[f"replacement_{law}"] = replaced(record)
-        record = stored(folder / f"{name}.stability.json")
+        record = stored(folder / f"{name}.stability.json", file)
         if record:
             entry["stability"] = drawn(record)
-        record = stored(folder / f"{name}.baselines.json")
+        record = stored(folder / f"{name}.baselines.json", file)
         if record:
             own = [from_record(Faithfulness, test) for test in record["faithfulness"]]
             entry["baselines"] = compared(record, own)
             tests += own
-        record = stored(folder / f"{name}.variants.json")
+        record = stored(folder / f"{name}.variants.json", file)
         if record:
             entry["variants"] = moved(record)
         prompts[name] = entry
     return facts | {"prompts": prompts, "faithfulness": averaged(tests)}
 
 
-def stored(file: Path) -> dict:
-    """Return a stage's record, or nothing."""
-    return json.loads(file.read_text("utf-8")) if file.exists() else {}
+def stored(file: Path, attributed: Path) -> dict:
+    """Return a stage's record, or nothing if there is none of this attribution."""
+    return json.loads(file.read_text("utf-8")) if is_fresh(file, attributed) else {}
+
+
+def is_fresh(file: Path, attributed: Path) -> bool:
+    """Return whether a stage was run, and after the attribution that it builds on."""
+    return file.exists() and file.stat().st_mtime_ns >= attributed.stat().st_mtime_ns
 
 
 def slim(estimate: Estimate) -> object:

@@ -4,8 +4,9 @@
     python docs/replication/attribution_runs.py --work FOLDER --prompts P6 --stages attribution
 
 Each stage of each prompt is a file or two in the working folder, written whole once it is done, so
-that a run that was stopped goes on with what is missing. Short prompts come first. The attribution
-of fifty tokens takes up to an hour of two cores, the other stages minutes.
+that a run that was stopped goes on with what is missing. A stage that is older than its attribution
+is run again. Short prompts come first. The attribution of fifty tokens takes up to an hour of two
+cores, the other stages minutes.
 
 attribution   every token's score by Bayes' rule, at the default budget: what the others build on
 replacement   the model's own response with the likeliest substitutes in each token's place
@@ -22,7 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from attribution_compact import compact
+from attribution_compact import compact, is_fresh
 from attribution_tables import AGAIN, RESULT
 
 import likely
@@ -78,7 +79,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--prompts", nargs="+", help="such as P0 P6; by default all")
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES))
     parser.add_argument(
-        "--most", type=int, default=64, help="substitutes tried at a place (replacement)"
+        "--most", type=int, default=128, help="substitutes tried at a place (replacement)"
     )
     parser.add_argument("--out", type=Path, default=RESULT, help="the small result of all of it")
     parser.add_argument(
@@ -281,11 +282,12 @@ STAGES: dict[str, Stage] = {
 def keep(
     asked: argparse.Namespace, stem: str, label: str, make: Callable[[], dict[str, object]]
 ) -> None:
-    """Write what is made as a file, unless that is there."""
+    """Write what is made as a file, unless that is there and newer than the attribution."""
     file = asked.work / f"{stem}.json"
-    if file.exists():
+    name = stem.partition(".")[0]
+    if is_fresh(file, asked.work / f"{name}.attribution.npz"):
         return
-    say(f"{stem.partition('.')[0]}: {label}")
+    say(f"{name}: {label}")
     start = time.monotonic()
     record = make() | {"seconds": time.monotonic() - start}
     write_whole(file, [dumps(record).encode()])
