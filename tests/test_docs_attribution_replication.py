@@ -67,6 +67,24 @@ def test_the_saved_results_are_small_and_of_the_page_s_prompts(tables):
         assert "".join(own["text"]) == own["prompt"]
 
 
+def test_what_is_said_of_the_token_before_the_prompt_is_so(tables):
+    result = json.loads(tables.RESULT.read_text("utf-8"))["prompts"]
+    bos, same = (
+        tables.Prompt(name, result[name]) for name in (tables.AFTER_BOS, tables.SAME_RESPONSE)
+    )
+    mars = bos.text.index(" Mars")
+    assert (bos.standing(mars), bos.order[0] != mars) == ("no", True)
+    assert same.order[0] == mars
+    assert same.scores[mars].low > max(x.value for i, x in enumerate(same.scores) if i != mars)
+    for token in (" did", " Einstein"):
+        place = bos.text.index(token)
+        assert not bos.is_determined(place)
+        assert same.is_determined(place)
+    assert sum(same.own["converged"]) > sum(bos.own["converged"])
+    small = [sum(abs(x.value) < tables.SMALL for x in one.scores) for one in (bos, same)]
+    assert small[0] < small[1] > len(same) / 2
+
+
 # The rules of the outcomes, on made-up scores.
 
 
@@ -282,13 +300,30 @@ def test_a_score_is_stored_short_and_exact_ones_as_one_number(scripts):
     assert dumps(slim(wide)) == '[0.33333, 0.0, "inf"]'
 
 
-def test_the_control_has_the_same_prompt_and_response_after_something_else(scripts, monkeypatch):
+def test_the_controls_change_the_context_and_nothing_else(scripts, monkeypatch):
     tables, _, runs = scripts
     monkeypatch.setattr(runs, "END_OF_TEXT", " 2")
     model = likely.TableModel(WORDS, law, name="years")
-    asked = runs.parse(["--work", "unused", "--generate", "2"])
-    own, other = (
-        runs.framed(model, name, "What year is it?", asked) for name in ("P6", tables.AGAIN)
-    )
-    assert (own.prompt, own.response) == (other.prompt, other.response)
-    assert own.context != other.context == (WORDS.index(" 2"),)
+    asked = runs.parse(["--work", "unused", "--generate", "3"])
+    names = ("P6", tables.AFTER_BOS, tables.SAME_RESPONSE)
+    main, bos, same = (runs.framed(model, name, "What year is it?", asked) for name in names)
+    assert main.context == same.context == (WORDS.index(" 2"),) != bos.context
+    assert main.prompt == bos.prompt == same.prompt
+    assert bos.response == same.response
+    assert (len(main.response), len(bos.response)) == (3, 3)
+
+
+def test_responses_go_on_through_the_end_of_the_text(scripts, monkeypatch):
+    runs = scripts[2]
+    words = [*WORDS, "</s>"]
+
+    def ending(before):
+        if before[-1] == "?":
+            return {"</s>": 1.0}
+        return {" 1": 1.0} if before[-1] == "</s>" else {"?": 1.0}
+
+    model = likely.TableModel(words, ending, name="ends", eos="</s>")
+    asked = runs.parse(["--work", "unused", "--generate", "3"])
+    main, bos = (runs.framed(model, name, "What?", asked) for name in ("P6", runs.AFTER_BOS))
+    assert [words[i] for i in main.response] == ["</s>", " 1", "?"]
+    assert [words[i] for i in bos.response] == ["</s>"]

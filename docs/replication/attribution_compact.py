@@ -145,16 +145,14 @@ def drawn(record: Mapping) -> dict:
 def moved(record: Mapping) -> dict:
     """Return by how much the source's ways of computing move log-probabilities, nats."""
     plain = record["log_response"]
-    wide, narrow, other = (record[name] for name in ("float32", "bfloat16", "end_of_text"))
+    wide, narrow, other = (record[name] for name in ("float32", "bfloat16", "bos"))
     return {
         "read_anew": None if record["is_same_ids"] else short(record["read_anew"] - plain),
-        "double_bos": short(record["double_bos"] - plain),
+        "twice": short(record["twice"] - plain),
         "bfloat16_prompt": short(narrow[0] - wide[0]),
         "bfloat16_response": short(narrow[1] - narrow[0] - (wide[1] - wide[0])),
-        "end_of_text_prompt": None if other is None else short(other[0] - wide[0]),
-        "end_of_text_response": None
-        if other is None
-        else short(other[1] - other[0] - (wide[1] - wide[0])),
+        "bos_prompt": short(other[0] - wide[0]),
+        "bos_response": short(other[1] - other[0] - (wide[1] - wide[0])),
         "chat_response": record["chat_response"],
         "seconds": short(record["seconds"]),
     }

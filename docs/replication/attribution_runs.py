@@ -12,7 +12,7 @@ attribution   every token's score by Bayes' rule, at the default budget: what th
 replacement   the model's own response with the likeliest substitutes in each token's place
 stability     200 responses drawn at top-p 0.1, 0.2 and 0.4
 baselines     other methods' scores, and how faithful all of them are
-variants      the same response in bfloat16, after another or a second BOS, read from its text
+variants      the same response in bfloat16, after the BOS, after two, read anew from its text
 """
 
 import argparse
@@ -24,14 +24,16 @@ from pathlib import Path
 
 import numpy as np
 from attribution_compact import compact, is_fresh
-from attribution_tables import AGAIN, RESULT
+from attribution_tables import AFTER_BOS, END_OF_TEXT, RESULT, SAME_RESPONSE
 
 import likely
 from likely import attribution
+from likely.attribution.case import conditioned_on
 from likely.attribution.gathering import default_budget
 from likely.core.files import write_whole
 from likely.core.generation import greedy
 from likely.core.jsonio import dumps
+from likely.errors import InputError
 
 HERE = Path(__file__).parent
 PROMPTS = HERE / "attribution-prompts.json"
@@ -44,8 +46,6 @@ BASELINES: dict[str, dict[str, int]] = {
 FEW = 30
 """Tokens of a prompt up to which tokens are also taken out by draws: 8 times the work."""
 N_DRAWS = 8
-END_OF_TEXT = "<|endoftext|>"
-"""What stood between texts in SmolLM2's first training; the BOS of the tuned model opens a turn."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder: Path = asked.work
     folder.mkdir(parents=True, exist_ok=True)
     texts: dict[str, str] = json.loads(PROMPTS.read_text("utf-8"))["prompts"]
-    texts[AGAIN] = texts["P6"]
+    texts |= dict.fromkeys((AFTER_BOS, SAME_RESPONSE), texts["P6"])
     names = asked.prompts or list(texts)
     unknown = [name for name in names if name not in texts]
     if unknown:
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = likely.load(asked.model)
     for name in sorted(names, key=lambda name: len(texts[name])):
         found = attributed(model, name, texts[name], asked)
-        for stage in asked.stages if name != AGAIN else ():
+        for stage in asked.stages if name not in (AFTER_BOS, SAME_RESPONSE) else ():
             STAGES[stage](model, name, found, asked)
     result = compact(folder, texts, n_vocab=model.info.n_vocab)
     write_whole(asked.out, [dumps(result).encode(), b"\n"])
@@ -98,11 +98,11 @@ def attributed(
     file = asked.work / f"{name.replace(' ', '-')}.attribution.npz"
     if file.exists():
         found = attribution.read_npz(file)
-        if (found.tolerance, found.model.identity) != (asked.tolerance, model.info.identity):
-            sys.exit(
-                f"{file} has the tolerance {found.tolerance!r} and the model {found.model!r}: give "
-                "another --work"
-            )
+        before = framed(model, name, text, asked).context
+        if (found.tolerance, found.model.identity, found.case.context) != (
+            asked.tolerance, model.info.identity, before,
+        ):  # fmt: skip
+            sys.exit(f"{file} is of another run: give another --work")
         return found
     case = framed(model, name, text, asked)
     say(f"{name}: {len(case.prompt)} tokens, response {case.response_text!r}")
@@ -124,12 +124,31 @@ def attributed(
 def framed(
     model: likely.LanguageModel, name: str, text: str, asked: argparse.Namespace
 ) -> attribution.Case:
-    """Return a prompt with its likeliest response; P6's own where something else is before it."""
-    if name != AGAIN:
+    """Return a prompt with its response: likeliest tokens, as many as asked for.
+
+    As in the source, they go on through the end of the text. What stands before the prompt is what
+    stood between texts in the model's first training. The controls have the BOS, and stop.
+    """
+    if name == AFTER_BOS:
         return attribution.frame_case(model, text, generate=asked.generate)
-    response = framed(model, "P6", text, asked).response
-    before = model.tokenizer.encode(END_OF_TEXT).tokens
-    return attribution.frame_case(model, text, response, context=before)
+    before = end_of_text(model)
+    if name == SAME_RESPONSE:
+        response = framed(model, AFTER_BOS, text, asked).response
+    else:
+        stem = attribution.frame_case(model, text, "", context=before).stem
+        response = greedy(
+            model, [stem], max_tokens=asked.generate, stop_at_end=False, bos="never"
+        )[0].tokens  # fmt: skip
+    return attribution.frame_case(model, text, response, context=before, stop_at_end=False)
+
+
+def end_of_text(model: likely.LanguageModel) -> tuple[int, ...]:
+    """Return the id of the token between texts, or of the BOS of a model that has none."""
+    try:
+        ids = model.tokenizer.encode(END_OF_TEXT).tokens
+    except InputError:  # a table without such a token
+        ids = ()
+    return ids if len(ids) == 1 else conditioned_on(model)
 
 
 def replaced(
@@ -180,7 +199,8 @@ def drawn(
     keep(
         asked, f"{name}.stability", "stability",
         lambda: attribution.stability(
-            model, case.prompt_text, top_p=TOP_P, n=200, max_tokens=asked.generate
+            model, case.prompt_text, top_p=TOP_P, n=200, max_tokens=asked.generate,
+            context=case.context,
         ).to_dict(),
     )  # fmt: skip
 
@@ -234,10 +254,9 @@ def varied(
         }
         twice = likely.score(model, [(case.context + case.stem, case.response)], bos="never")
         narrow = likely.load(asked.model, dtype="bfloat16")
-        contexts = [(model, case.context), (narrow, case.context)]
-        end = model.tokenizer.encode(END_OF_TEXT).tokens
-        if len(end) == 1:
-            contexts.append((model, end))
+        contexts = [
+            (model, case.context), (narrow, case.context), (model, conditioned_on(model))
+        ]  # fmt: skip
         moved = [
             [
                 likely.score(one, [(before, ids)], bos="never")[0].log_prob
@@ -250,10 +269,10 @@ def varied(
             "log_response": scores["as it is"],
             "read_anew": scores["read anew"],
             "is_same_ids": again == case.response,
-            "double_bos": twice[0].log_prob,
+            "twice": twice[0].log_prob,
             "float32": moved[0],
             "bfloat16": moved[1],
-            "end_of_text": moved[2] if len(end) == 1 else None,
+            "bos": moved[2],
             "chat_response": greedy(model, [chat], max_tokens=asked.generate)[0].text,
         }
 

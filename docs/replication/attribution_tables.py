@@ -35,8 +35,10 @@ METHODS = {
     "context_cite": "ContextCite", "shapley": "Shapley", "gradient_x_input": "gradient × input",
     "integrated_gradients": "integrated gradients",
 }  # fmt: skip
-AGAIN = "P6 after end of text"
-"""P6 with what stood between texts in the model's first training before it, and not the BOS."""
+END_OF_TEXT = "<|endoftext|>"
+"""What stood between texts in SmolLM2's first training; the BOS of the tuned model opens a turn."""
+AFTER_BOS, SAME_RESPONSE = "P6 after the BOS", "P6 with that response"
+"""Controls: P6 after the model's BOS, with a response that stops; and that one without the BOS."""
 REMOVALS = ("deletion", "replacement", "marginal")
 PUBLISHED = HERE.parents[1] / "tests" / "attribution" / "published_gpt2.json"
 """The authors' scores of gpt2 for the same prompts, to put beside."""
@@ -760,23 +762,34 @@ def variant_table(prompts: Sequence[Prompt]) -> str:
         if own is None:
             continue
         again = own["read_anew"]
-        other = own["end_of_text_response"], own["end_of_text_prompt"]
         rows.append(
             (
                 one.name, f"{one.own['log_response']:.3f}",
-                "same ids" if again is None else f"{again:+.2f}", f"{own['double_bos']:+.3f}",
-                *("–" if x is None else f"{x:+.2f}" for x in other),
+                "same ids" if again is None else f"{again:+.2f}", f"{own['twice']:+.3f}",
+                f"{own['bos_response']:+.2f}", f"{own['bos_prompt']:+.2f}",
                 f"{own['bfloat16_response']:+.3f}", f"{own['bfloat16_prompt']:+.3f}",
                 f"{one.own['noise']:.1e}", shown(own["chat_response"]),
             )
         )  # fmt: skip
     if not rows:
         return NOT_RUN.capitalize() + "."
-    head = ("", "A", "A, response read anew from its text", "A, a second BOS",
-            r"A after `<|endoftext|>`", "prompt's log-probability after it", "A in bfloat16",
+    head = ("", "A", "A, response read anew from its text", "A, a second `<|endoftext|>`",
+            r"A after the BOS", "prompt's log-probability after it", "A in bfloat16",
             "prompt's log-probability in bfloat16", "A in a batch of candidates",
             "response under the chat template")  # fmt: skip
     return table(head, rows)
+
+
+def before_table(prompts: Sequence[Prompt]) -> str:
+    """Return what the BOS costs the prompts."""
+    costs = [-one.entry["variants"]["bos_prompt"] for one in prompts if "variants" in one.entry]
+    if not costs:
+        return NOT_RUN.capitalize() + "."
+    n_less = sum(cost > 0 for cost in costs)
+    return (
+        f"{n_less} of {len(costs)} prompts are less likely after the BOS than after "
+        f"`{END_OF_TEXT}`, by {min(costs):.1f} to {max(costs):.1f} nats."
+    )
 
 
 def last_place(prompts: Sequence[Prompt]) -> str:
@@ -793,7 +806,7 @@ def last_place(prompts: Sequence[Prompt]) -> str:
 def tables(result: dict) -> dict[str, str]:
     """Return the tables by the name that the page calls them by."""
     every = [Prompt(name, entry) for name, entry in result["prompts"].items()]
-    prompts = [one for one in every if one.name != AGAIN]
+    prompts = [one for one in every if one.name not in (AFTER_BOS, SAME_RESPONSE)]
     return {
         "findings": finding_table(prompts),
         "runs": runs(prompts),
@@ -803,7 +816,9 @@ def tables(result: dict) -> dict[str, str]:
         "means": mean_table(prompts),
         "p3": token_table(prompts, "P3", 5),
         "p6": token_table(prompts, "P6"),
-        "again": token_table(every, AGAIN),
+        "bos": token_table(every, AFTER_BOS),
+        "before": before_table(prompts),
+        "same": token_table(every, SAME_RESPONSE),
         "tops": top_table(prompts),
         "replacement": replacement_table(prompts),
         "ratios": ratio_lines(prompts),
