@@ -65,6 +65,11 @@ def test_the_saved_results_are_small_and_of_the_page_s_prompts(tables):
         own = entry["attribution"]
         assert own["prompt"] == texts[name.split()[0]]
         assert "".join(own["text"]) == own["prompt"]
+        assert "".join(own["response_pieces"]) == own["response"]
+        for place, row in own["rows"].items():
+            score = own["score"][int(place)]
+            value = score[0] if isinstance(score, list) else score
+            assert sum(row) == pytest.approx(value, abs=1e-3)
 
 
 def test_what_is_said_of_the_token_before_the_prompt_is_so(tables):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 from pages import short
 
 from likely import attribution
@@ -13,6 +14,7 @@ from likely.core.estimate import Estimate
 from likely.core.jsonio import number
 
 N_SUBSTITUTES = 3
+N_ROWS = 3  # of the matrix, those of the highest scores
 
 
 def compact(folder: Path, texts: Mapping[str, str], *, n_vocab: int) -> dict:
@@ -88,6 +90,11 @@ def scored(found: attribution.Attribution, n_vocab: int) -> dict:
         "token_evaluations": found.cost.token_evaluations,
         "seconds": short(found.cost.seconds),
         "reference_cost": attribution.reference_cost(n_vocab, case),
+        "response_pieces": [case.response_text[slice(*span)] for span in case.response_spans],
+        "rows": {
+            str(i): [short(float(x)) for x in places[i].measures.matrix]
+            for i in np.argsort(-found.scores)[:N_ROWS].tolist()
+        },
         "text": [place.text for place in places],
         **{name: [slim(getattr(place.measures, name)) for place in places] for name in estimates},
         "left_surprisal": [short(place.measures.left_surprisal) for place in places],

@@ -319,8 +319,10 @@ def mars(prompts: Sequence[Prompt]) -> Outcome:
     if found is None:
         return Outcome(claim, "–", NOT_RUN, 0, 1)
     one, place, standing = found
-    best = one.token(one.order[0])
-    here = f"{one.token(place)}, {STANDING[standing]} (that is {best})"
+    here = f"{one.token(place)}, {STANDING[standing]}"
+    if one.order[0] != place:
+        here += f" (that is {one.token(one.order[0])})"
+    here += f"; response {shown(one.own['response'])}"
     return Outcome(claim, here, {"yes": HELD, "no": NOT_HELD, "open": OPEN}[standing], 1, 1)
 
 
@@ -431,8 +433,10 @@ def pieces(prompts: Sequence[Prompt]) -> Outcome:
     n_known = sum(one.is_determined(i) for one, i in places)
     here = (
         f"{len(determined)} tokens have q over {DETERMINED}, with scores from {low:+.2f} to "
-        f"{high:+.2f}; of {len(places)} pieces within a word {n_known} are such"
+        f"{high:+.2f}"
     )
+    if places:
+        here += f"; of {len(places)} pieces within a word {n_known} are such"
     verdict = HELD if surely else NOT_HELD if clearly_not else OPEN
     return Outcome(claim, here, verdict, len(prompts))
 
@@ -538,6 +542,23 @@ def token_table(prompts: Sequence[Prompt], name: str, k: int | None = None) -> s
     ]  # fmt: skip
     head = ("", "token", "score", "−log q", "H(q)", "H(q^r)", "likeliest under q", "under q^r")
     return said + table(head, rows)
+
+
+def parts(prompts: Sequence[Prompt], name: str) -> str:
+    """Return which response tokens the highest scores of a prompt come from."""
+    found = [one for one in prompts if one.name == name]
+    if not found:
+        return NOT_RUN.capitalize() + "."
+    own = found[0].own
+    rows = []
+    for i, row in own["rows"].items():
+        order = sorted(range(len(row)), key=lambda t: -abs(row[t]))[:4]
+        rest = math.fsum(row) - math.fsum(row[t] for t in order)
+        cells = ", ".join(
+            f"{shown(own['response_pieces'][t])} {round(row[t], 2) + 0.0:+.2f}" for t in order
+        )
+        rows.append((found[0].token(int(i)), cells, f"{round(rest, 2) + 0.0:+.2f}"))
+    return table(("token", "from the response's", "from all others"), rows)
 
 
 def others(found: Sequence[Sequence]) -> str:
@@ -817,6 +838,7 @@ def tables(result: dict) -> dict[str, str]:
         "p3": token_table(prompts, "P3", 5),
         "p6": token_table(prompts, "P6"),
         "bos": token_table(every, AFTER_BOS),
+        "parts": parts(prompts, "P6"),
         "before": before_table(prompts),
         "same": token_table(every, SAME_RESPONSE),
         "tops": top_table(prompts),
