@@ -249,18 +249,16 @@ def test_every_stage_of_a_run_is_made_once_and_ends_in_the_small_result(
     files = {file: file.stat().st_mtime_ns for file in (tmp_path / "work").iterdir()}
     names = {file.name for file in files}
     assert names == {
-        "P6.attribution.npz", "P6.replacement-q.json", "P6.replacement-qr.json",
-        "P6.stability.json",
+        "P6.attribution.json", "P6.attribution.npz", "P6.replacement-q.json",
+        "P6.replacement-qr.json", "P6.stability.json",
     }  # fmt: skip
     runs.main(arguments)
     assert out.read_bytes() == first
     assert files == {file: file.stat().st_mtime_ns for file in (tmp_path / "work").iterdir()}
-    saved = tmp_path / "work" / "P6.attribution.npz"
+    saved = tmp_path / "work" / "P6.attribution.json"
     later = saved.stat().st_mtime_ns + 10**12
     os.utime(saved, ns=(later, later))
-    assert list(compact.compact(tmp_path / "work", texts, n_vocab=7)["prompts"]["P6"]) == [
-        "attribution"
-    ]
+    assert list(compact.compact(tmp_path / "work", texts)["prompts"]["P6"]) == ["attribution"]
     result = json.loads(first)
     own = result["prompts"]["P6"]
     exact = attribution.attribute(model, texts["P6"], generate=2, method="exact", kept=None)

@@ -13,25 +13,23 @@ from likely.attribution.records import from_record
 from likely.core.estimate import Estimate
 from likely.core.jsonio import number
 
+FACTS = ("model", "identity", "tolerance", "level", "seed")
 N_SUBSTITUTES = 3
 N_ROWS = 3  # of the matrix, those of the highest scores
 
 
-def compact(folder: Path, texts: Mapping[str, str], *, n_vocab: int) -> dict:
+def compact(folder: Path, texts: Mapping[str, str]) -> dict:
     """Return what there is of each prompt, and of faithfulness over all of them."""
     prompts = {}
     tests: list[Faithfulness] = []
     facts: dict[str, object] = {}
     for name in texts:
-        file = folder / f"{name.replace(' ', '-')}.attribution.npz"
+        file = folder / f"{name.replace(' ', '-')}.attribution.json"
         if not file.exists():
             continue
-        found = attribution.read_npz(file)
-        facts = {
-            "model": found.model.name, "identity": found.model.identity,
-            "tolerance": found.tolerance, "level": found.level, "seed": found.seed,
-        }  # fmt: skip
-        entry = {"attribution": scored(found, n_vocab)}
+        own = json.loads(file.read_text("utf-8"))
+        facts = {fact: own.pop(fact) for fact in FACTS}
+        entry = {"attribution": own}
         for law in ("qr", "q"):
             record = stored(folder / f"{name}.replacement-{law}.json", file)
             if record:
@@ -41,9 +39,9 @@ def compact(folder: Path, texts: Mapping[str, str], *, n_vocab: int) -> dict:
             entry["stability"] = drawn(record)
         record = stored(folder / f"{name}.baselines.json", file)
         if record:
-            own = [from_record(Faithfulness, test) for test in record["faithfulness"]]
-            entry["baselines"] = compared(record, own)
-            tests += own
+            found = [from_record(Faithfulness, test) for test in record["faithfulness"]]
+            entry["baselines"] = compared(record, found)
+            tests += found
         record = stored(folder / f"{name}.variants.json", file)
         if record:
             entry["variants"] = moved(record)
@@ -74,12 +72,17 @@ def slimmed(record: Mapping) -> object:
     return value if low == high else [value, low, high]
 
 
-def scored(found: attribution.Attribution, n_vocab: int) -> dict:
-    """Return the numbers of the places, by column."""
+def scored(found: attribution.Attribution, *, n_vocab: int) -> dict:
+    """Return the facts of an attribution, and the numbers of its places by column."""
     case, places = found.case, found.places
     estimates = ("score", "interventional", "context_entropy", "response_entropy", "surprisal",
                  "information", "log_prompt_likelihood")  # fmt: skip
     return {
+        "model": found.model.name,
+        "identity": found.model.identity,
+        "tolerance": found.tolerance,
+        "level": found.level,
+        "seed": found.seed,
         "prompt": case.prompt_text,
         "response": case.response_text,
         "n_response": len(case.response),

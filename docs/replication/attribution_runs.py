@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from attribution_compact import compact, is_fresh
+from attribution_compact import compact, is_fresh, scored
 from attribution_tables import AFTER_BOS, END_OF_TEXT, RESULT, SAME_RESPONSE
 
 import likely
@@ -66,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = attributed(model, name, texts[name], asked)
         for stage in asked.stages if name not in (AFTER_BOS, SAME_RESPONSE) else ():
             STAGES[stage](model, name, found, asked)
-    result = compact(folder, texts, n_vocab=model.info.n_vocab)
-    write_whole(asked.out, [dumps(result).encode(), b"\n"])
+    write_whole(asked.out, [dumps(compact(folder, texts)).encode(), b"\n"])
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -113,6 +112,10 @@ def attributed(
         model, case, tolerance=asked.tolerance, budget=budget, kept=None
     )
     found.to_npz(file)
+    # What the page needs of it, beside: the layout of the file may change before the page is made.
+    write_whole(
+        file.with_suffix(".json"), [dumps(scored(found, n_vocab=model.info.n_vocab)).encode()]
+    )
     n_known = sum(place.converged for place in found.places)
     say(
         f"{name}: {n_known} of {len(found.places)} scores known to {asked.tolerance} nats, "
@@ -135,10 +138,9 @@ def framed(
     if name == SAME_RESPONSE:
         response = framed(model, AFTER_BOS, text, asked).response
     else:
-        stem = attribution.frame_case(model, text, "", context=before).stem
-        response = greedy(
-            model, [stem], max_tokens=asked.generate, stop_at_end=False, bos="never"
-        )[0].tokens  # fmt: skip
+        return attribution.frame_case(
+            model, text, generate=asked.generate, context=before, stop_at_end=False
+        )
     return attribution.frame_case(model, text, response, context=before, stop_at_end=False)
 
 
@@ -200,7 +202,7 @@ def drawn(
         asked, f"{name}.stability", "stability",
         lambda: attribution.stability(
             model, case.prompt_text, top_p=TOP_P, n=200, max_tokens=asked.generate,
-            context=case.context,
+            context=case.context, stop_at_end=False,
         ).to_dict(),
     )  # fmt: skip
 

@@ -732,8 +732,8 @@ def best_methods(prompts: Sequence[Prompt], averaged: Sequence[dict]) -> str:
         own = {label: tests[label, removal][0] for label in METHODS if (label, removal) in tests}
         if not own:
             continue
-        low = min(own, key=lambda label: number(own[label]["deletion_area"]).value)
-        high = max(own, key=lambda label: number(own[label]["insertion_area"]).value)
+        low = min(own, key=lambda label: number(own[label]["deletion_log_area"]).value)
+        high = max(own, key=lambda label: number(own[label]["insertion_log_area"]).value)
         lines.append(
             f"* taken out by {removal}: lowest deletion area {METHODS[low]}, highest insertion "
             f"area {METHODS[high]}"
@@ -756,7 +756,8 @@ def faithfulness_table(prompts: Sequence[Prompt], averaged: Sequence[dict]) -> s
     """Return how faithful each method is under each removal: means, or one prompt's numbers."""
     tests = faithfulness(prompts, averaged)
     numbers_of = (
-        ("deletion_area", False), ("insertion_area", False), ("drop_1", True), ("drop_3", True),
+        ("deletion_log_area", True), ("insertion_log_area", True), ("drop_1", True),
+        ("drop_3", True),
     )  # fmt: skip
     rows = []
     for removal in REMOVALS:
@@ -770,8 +771,9 @@ def faithfulness_table(prompts: Sequence[Prompt], averaged: Sequence[dict]) -> s
                 rows.append((removal, label, n, *cells))
     if not rows:
         return NOT_RUN.capitalize() + "."
-    head = ("tokens taken out by", "scores", "prompts", "deletion area (low is good)",
-            "insertion area (high is good)", "drop of the top 1, nats", "of the top 3")  # fmt: skip
+    head = ("tokens taken out by", "scores", "prompts", "deletion log area (low is good)",
+            "insertion log area (high is good)", "drop of the top 1, nats", "of the top 3",
+    )  # fmt: skip
     return table(head, rows)
 
 
@@ -801,6 +803,12 @@ def variant_table(prompts: Sequence[Prompt]) -> str:
     return table(head, rows)
 
 
+def spanned(values: Sequence[float]) -> str:
+    """Return the range of values."""
+    low, high = f"{min(values):.1f}", f"{max(values):.1f}"
+    return low if low == high else f"{low} to {high}"
+
+
 def before_table(prompts: Sequence[Prompt]) -> str:
     """Return what the BOS costs the prompts."""
     costs = [-one.entry["variants"]["bos_prompt"] for one in prompts if "variants" in one.entry]
@@ -809,7 +817,7 @@ def before_table(prompts: Sequence[Prompt]) -> str:
     n_less = sum(cost > 0 for cost in costs)
     return (
         f"{n_less} of {len(costs)} prompts are less likely after the BOS than after "
-        f"`{END_OF_TEXT}`, by {min(costs):.1f} to {max(costs):.1f} nats."
+        f"`{END_OF_TEXT}`, by {spanned(costs)} nats."
     )
 
 
