@@ -667,7 +667,7 @@ def stability_table(prompts: Sequence[Prompt]) -> str:
             one.name, cut["top_p"], f"{cut['n_distinct']} of {cut['n']}",
             spread(number(cut["entropy"]), sign=False), f"{cut['count_entropy'] + 0.0:.3f}",
             f"{number(cut['greedy_prob']).value:.3g}",
-            f"{shown(cut['modal_text'][:40])} {cut['modal_count']}×",
+            f"{shown(cut['modal_text'][:80])} {cut['modal_count']}×",
         )
         for one in prompts
         for cut in one.entry.get("stability", {}).get("cuts", [])
