@@ -128,6 +128,8 @@ def test_a_generated_response_ends_with_the_end_token():
     case = frame_case(model, "aa", generate=9)
     assert case.response_text == "a."
     assert case.flags == {"generated"}
+    whole = frame_case(model, "aa", generate=3, stop_at_end=False)
+    assert whole.response_text == "a.."
 
 
 def test_a_response_is_cut_after_its_first_end_token():

@@ -83,6 +83,21 @@ def test_counts_are_a_floor_where_all_responses_differ():
     assert found.modal_count == 1
 
 
+def test_responses_may_go_on_through_the_end():
+    rows = {**ROWS, "</s>": {"a": 1.0}}
+    model = likely.TableModel(["a", "b"], lambda c: rows[c[-1]], eos="</s>")
+    found = stability(model, "a", top_p=[1.0], n=4000, max_tokens=2, stop_at_end=False)[0]
+    first = {"a": 0.1, "b": 0.6, "</s>": 0.3}
+    law = [p * q for token, p in first.items() for q in rows[token].values()]
+    assert found.n_distinct == len(law) == 7
+    assert found.entropy.value == pytest.approx(shannon(law))
+    stopped = stability(model, "a", top_p=[1.0], n=4000, max_tokens=2)[0]
+    law = [p * q for token, p in first.items() for q in rows[token].values() if token != "</s>"]
+    assert stopped.entropy.value == pytest.approx(shannon([0.3, *law]))
+    greedy_one = stability(model, "b", max_tokens=3, top_p=[0.01], n=2, stop_at_end=False)
+    assert len(greedy_one.greedy_tokens) == 3
+
+
 def test_a_narrow_cut_leaves_the_likeliest_response_alone():
     found = stability(chain(), "ab", top_p=[0.01, 1.0], n=50, max_tokens=4)
     first = found[0]

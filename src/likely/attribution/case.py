@@ -93,7 +93,8 @@ def frame_case(
             default the BOS alone or, in a model without one, the end-of-sequence token.
         boundary: Of prompt and response, as in `likely.score`; a token that spans both counts to
             the response.
-        stop_at_end: Whether a response is cut after its first end-of-sequence token.
+        stop_at_end: Whether a response is cut after its first end-of-sequence token, and one that
+            is generated ends there.
 
     Raises:
         InputError: An empty prompt, neither or both of ``response`` and ``generate``, a position
@@ -110,7 +111,9 @@ def frame_case(
     if response is None:
         if generate is None or generate < 1:
             raise InputError(f"generate is a number of tokens, at least 1, got {generate!r}")
-        answer = greedy(model, [before + own], max_tokens=generate)[0].tokens
+        answer = greedy(
+            model, [before + own], max_tokens=generate, stop_at_end=stop_at_end
+        )[0].tokens  # fmt: skip
         flags |= {"generated"}
     elif _is_empty(response):
         answer = ()

@@ -167,6 +167,7 @@ def stability(
     level: float = 0.95,
     seed: int = 0,
     context: Context | None = None,
+    stop_at_end: bool = True,
     settings: Settings | None = None,
     meter: Meter | None = None,
 ) -> Stability:
@@ -178,11 +179,12 @@ def stability(
         top_p: Mass of the likeliest tokens that are left at each step, for each cut; 1 cuts
             nothing.
         n: Responses at each cut, at least 2.
-        max_tokens: Of a response; one ends earlier with its end-of-sequence token.
+        max_tokens: Of a response.
         temperature: Of the draws.
         level: Coverage of the intervals.
         seed: Of the draws; each cut has the same.
         context: As `likely.attribution.frame_case`.
+        stop_at_end: Whether a response ends with its first end-of-sequence token.
         settings: How to evaluate.
         meter: Is told of progress, in token evaluations.
 
@@ -202,13 +204,15 @@ def stability(
     if not len(top_p):
         raise InputError("top_p names the cuts, at least one, got none")
     cuts = [Cut(temperature=temperature, top_p=cut) for cut in top_p]
-    case = frame_case(model, prompt, generate=max_tokens, context=context)
+    case = frame_case(
+        model, prompt, generate=max_tokens, context=context, stop_at_end=stop_at_end
+    )  # fmt: skip
     rows, cost = _rows_along(model, case, settings)
     found = []
     for cut in cuts:
         made = sample(
             model, [case.stem], n, max_tokens=max_tokens, temperature=cut.temperature,
-            top_p=cut.top_p, bos="never", seed=seed, settings=settings,
+            top_p=cut.top_p, stop_at_end=stop_at_end, bos="never", seed=seed, settings=settings,
         )  # fmt: skip
         laws = [cut.law(row) for row in rows]
         log_greedy = sum(law.log_prob(t) for law, t in zip(laws, case.response, strict=True))
