@@ -22,7 +22,7 @@ from likely.core.model import LanguageModel, Settings
 from likely.errors import CapabilityError, InputError, LikelyWarning, UnknownNameError
 from likely.stats.intervals import check_level
 
-BUDGET_SHARE = 250
+BUDGET_SHARE = 400
 """By default a place may cost this part of what it costs the authors' procedure."""
 
 _TOGETHER = 64  # groups: for each of a vocabulary of 50,000 some 4 MB are held

@@ -66,7 +66,7 @@ def attribute(
         tolerance: Half the width that a score's interval may have, nats.
         level: Coverage of the intervals.
         seed: Of the draws, of which each position has a stream of its own.
-        budget: Token evaluations for the whole prompt; by default the 250th part of what the
+        budget: Token evaluations for the whole prompt; by default the 400th part of what the
             authors' procedure takes. Positions that need more are marked as not converged.
         generate: Tokens of the likeliest response to take where none is given.
         positions: Prompt positions to attribute; by default all tokens of ``roles``.
