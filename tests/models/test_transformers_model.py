@@ -8,6 +8,7 @@ from fixtures import plain_rows
 import likely
 from likely.core.engine import Hidden, evaluate
 from likely.core.model import Capability, Settings
+from likely.core.trie import build_trie
 from likely.errors import CapabilityError, InputError, StoreError
 from likely.models.planning import Planner
 from likely.models.transformers import TransformersModel
@@ -184,6 +185,21 @@ def test_times_that_make_no_sense_together_are_not_believed(gpt2, tmp_path, monk
     )  # fmt: skip
     assert busy.measure() == footprint.cost
     assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_model_of_few_positions_plans_much_work_unmeasured(gpt2):
+    """Passes that are timed are longer than it can read."""
+
+    def time_pass(new, keys):
+        raise AssertionError(f"a pass of {keys} positions was made")
+
+    trie, _ = build_trie(np.random.default_rng(0).integers(0, 40, (3000, 8)).tolist())
+    assert len(trie) > 8192
+    planner = Planner(
+        "a short model", gpt2._planner.footprint, methods=frozenset({"full", "tree"}),
+        time_pass=time_pass, max_tokens=128,
+    )  # fmt: skip
+    assert planner.plan(trie, Settings()).passes
 
 
 @pytest.mark.parametrize(

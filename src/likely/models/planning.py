@@ -56,6 +56,7 @@ class Planner:
         footprint: Memory and guessed cost of a token.
         methods: What the model can do; ``full`` always.
         time_pass: Runs and times a pass of (new tokens, keys) once; for measuring.
+        max_tokens: Longest text that the model reads, or None.
     """
 
     def __init__(
@@ -65,10 +66,13 @@ class Planner:
         *,
         methods: frozenset[Method],
         time_pass: Callable[[int, int], float],
+        max_tokens: int | None = None,
     ) -> None:
         self.footprint = footprint
         self.methods = methods
         self._time_pass = time_pass
+        longest = max(keys for _, keys in _SHAPES)
+        self._can_measure = max_tokens is None or max_tokens >= longest
         digest = hashlib.sha256(identity.encode()).hexdigest()[:24]
         self._file = user_cache_path("likely") / "costs" / f"{digest}.json"
         self._cost = _read_cost(self._file)
@@ -125,7 +129,7 @@ class Planner:
     def _current_cost(self, trie: PrefixTrie) -> CostModel:
         if self._cost is not None:
             return self._cost
-        if len(trie) < _WORTH_MEASURING:
+        if len(trie) < _WORTH_MEASURING or not self._can_measure:
             return self.footprint.cost
         self._cost = self.measure()
         return self._cost

@@ -144,6 +144,7 @@ class TransformersModel:
             _footprint(module),
             methods=methods,
             time_pass=self._time_pass,
+            max_tokens=self._info.max_tokens,
         )
 
     @property
