@@ -267,6 +267,8 @@ def test_a_place_has_the_bounds_of_its_entropies(group):
         low, high = getattr(place, f"{name}_bounds")
         assert low < getattr(exact.measures, name).value < high
         assert high <= len(group) * math.log(10) + math.log(2)
+        entropy = getattr(place.measures, name)
+        assert low <= entropy.low <= entropy.value <= entropy.high <= high
     row = found.to_frame().iloc[0]
     assert (row["context_entropy_bound_low"], row["context_entropy_bound_high"]) == (
         place.context_entropy_bounds

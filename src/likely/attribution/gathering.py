@@ -205,11 +205,17 @@ def _place(
     if n_omitted and len(tokens) > 1:  # of tuples many are one entry
         n_omitted = model.info.n_tokens ** len(tokens) - n_done
     of_context, of_response = entropy_intervals(evidence, n_omitted=n_omitted)
+    # No entropy is out of the bounds that hold for certain, such as the log of the vocabulary.
+    measures = replace(
+        found.measures,
+        context_entropy=found.measures.context_entropy.within(*of_context),
+        response_entropy=found.measures.response_entropy.within(*of_response),
+    )
     return Place(
         positions=evidence.places,
         tokens=tokens,
         text=_piece(model, tokens, evidence.places),
-        measures=found.measures,
+        measures=measures,
         bounds=score_interval(log_b, truncated(evidence)),
         context_entropy_bounds=of_context,
         response_entropy_bounds=of_response,

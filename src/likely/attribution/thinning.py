@@ -216,11 +216,7 @@ class Thinned:
             value, spread.error, df=spread.df, level=level, method=method, unit=unit,
             diagnostics=spread.to_dict(),
         )  # fmt: skip
-        return Estimate(
-            value=value, low=min(value, max(found.low, low)),
-            high=max(value, min(found.high, high)), level=level, unit=unit, method=method,
-            diagnostics=found.diagnostics,
-        )  # fmt: skip
+        return found.within(low, high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

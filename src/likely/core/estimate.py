@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 from likely.errors import InputError
@@ -143,6 +143,24 @@ class Estimate:
     def is_exact(self) -> bool:
         """Whether the interval is a single point."""
         return self.low == self.value == self.high
+
+    def within(self, low: float, high: float) -> "Estimate":
+        """Return it with its interval cut to what the number can be; the value stays.
+
+        Args:
+            low: The least that the number can be.
+            high: The most.
+
+        >>> Estimate(
+        ...     value=.5, low=-.1, high=1.1, level=.95, unit="prob", method="mc"
+        ... ).within(0.0, 1.0).summary()
+        '0.5 prob [0, 1] at 95% (mc)'
+        """
+        return replace(
+            self,
+            low=min(self.value, max(self.low, low)),
+            high=max(self.value, min(self.high, high)),
+        )
 
     def summary(self) -> str:
         """Return one line for a person.
