@@ -113,7 +113,7 @@ def test_draws_that_both_responses_share_cancel_in_the_difference():
         search = tree((1, 2), law=1, seed=seed, texts=texts)
         search.draw(250.0)
         found = Difference.of(search)
-        is_first = np.arange(len(found.influence)) < len(search.done[0].node)
+        is_first = np.arange(len(found.influence)) < len(search.heard[0].done)
         alone = [
             found.thinned.spread(np.where(of, found.influence, 0.0)) for of in (is_first, ~is_first)
         ]

@@ -330,17 +330,17 @@ class Difference:
             InputError: A response is impossible after the prompt.
         """
         log_n, influences, own = [], [], []
-        for kind, sign in enumerate((-1.0, 1.0)):
-            done = search.done[kind]
-            log_y = done.nodes.read.sum(axis=1) + done.said.sum(axis=1)
-            is_actual = np.all(done.nodes.tokens == search.line.actual, axis=1)
-            own.append(float(done.said[is_actual].sum()))
+        nodes = search.nodes
+        is_actual = np.all(nodes.tokens == search.line.actual, axis=1)
+        for heard, sign in zip(search.heard, (-1.0, 1.0), strict=True):
+            own.append(float(heard.log_b[is_actual].sum()))
             if own[-1] == -np.inf:
                 raise InputError(
                     "a response is impossible after this prompt, so the contrast is infinite at "
                     "every place: compare responses that the model can give"
                 )
-            log_n.append(float(logsumexp(log_y - np.log(done.chance))))
+            log_y = (nodes.log_x + heard.log_b)[heard.done]
+            log_n.append(float(logsumexp(log_y - np.log(heard.chance[heard.done]))))
             influences.append(sign * np.exp(log_y - log_n[-1]))
         return cls(
             thinned=search.thinned(), log_odds=own[0] - own[1], log_n=(log_n[0], log_n[1]),
