@@ -271,7 +271,7 @@ def contrast(
     responses = (first.response, second.response)
     for part, share in parts_late_first(split, budget - spending.cost.token_evaluations):
         opened = [opening.tree(group, responses, is_guided=method != "exact") for group in part]
-        hunts = [_hunt(search, terms) for search, _ in opened]
+        hunts = [hunt_difference(search, tolerance=tolerance, level=level) for search, _ in opened]
         pursue(hunts, method=method, budget=share, meter=meter)
         for group, hunt, (search, excluded) in zip(part, hunts, opened, strict=True):
             found[group] = _Both.of(search, hunt, terms, excluded)
@@ -295,15 +295,14 @@ def contrast(
     )  # fmt: skip
 
 
-def _hunt(search: TreeSearch, terms: Terms) -> Hunt:
+def hunt_difference(search: TreeSearch, *, tolerance: float, level: float) -> Hunt:
     """Return the hunt for the difference of both scores of a place."""
 
     def aim() -> tuple[Estimate, Forecast]:
         difference = Difference.of(search)
-        found = difference.estimate(level=terms.level, method="adaptive")
-        return found, difference.forecast
+        return difference.estimate(level=level, method="adaptive"), difference.forecast
 
-    return Hunt(search, aim, tolerance=terms.tolerance)
+    return Hunt(search, aim, tolerance=tolerance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

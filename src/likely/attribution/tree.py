@@ -160,7 +160,7 @@ class TreeSearch:
         first = size if self.line.n_places == 1 else _BEFORE_LAST * size
         chance = np.minimum(1.0, first * np.exp(self.log_guide))
         chance[self.allowed[0] == self.line.actual[0]] = 1.0
-        lot = self._lots(())
+        lot = self.lots(())
         is_open = self.log_first > -np.inf
         drawn = np.flatnonzero(is_open & (lot < chance))
         self.is_whole = len(drawn) == int(is_open.sum())  # until something else is left out
@@ -228,7 +228,7 @@ class TreeSearch:
         """Whether D is known once the prior is: one position, which is the prompt's last."""
         return self.line.n_places == 1 and self.line.n_last == 0
 
-    def _lots(self, before: tuple[int, ...]) -> Float[np.ndarray, "v"]:
+    def lots(self, before: tuple[int, ...]) -> Float[np.ndarray, "v"]:
         """Return the lots of all tokens after some: the same whenever they are asked for."""
         return generator(self.key, *before).random(len(self.allowed[len(before)]))
 
@@ -406,7 +406,7 @@ class TreeSearch:
                 most = np.minimum(front.chance[part, None], size * np.exp(log_chance - least))
                 most[np.ix_(front.is_actual[part], actual)] = 1.0
                 names = map(tuple, front.tokens[part].tolist())
-                mark = np.stack([self._lots(name) for name in names]) * front.chance[part, None]
+                mark = np.stack([self.lots(name) for name in names]) * front.chance[part, None]
             parent, child = np.nonzero((rows > -np.inf) & (mark < most))
             chunk = Children(
                 parent=parent + at, child=child, log_prob=rows[parent, child],
@@ -512,7 +512,8 @@ def thin(
     """
     log_weight = -np.log(chance)
     log_share = logsumexp(_shares(log_y, log_weight), axis=0)
-    return np.minimum(chance, size * np.exp(_shares(TEMPER * log_share, log_weight)))
+    most = size * np.exp(_shares(TEMPER * log_share, log_weight))
+    return np.asarray(np.minimum(chance, most))
 
 
 def _shares(
