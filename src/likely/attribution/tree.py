@@ -260,14 +260,14 @@ class TreeSearch:
             log_b_bound=np.concatenate([log_b, np.zeros(len(blocks))]),
         )
 
-    def _take(self, rows: Int[np.ndarray, "n"]) -> None:
-        """Take what stands in these rows of the memo, read to every end, as certain."""
+    def _take(self, n: int) -> None:
+        """Take the first of what the memo has, read to every end, as certain."""
         tokens = np.array(list(self.memo.rows), dtype=np.int64).reshape(-1, self.line.n_places)
-        self.nodes = Nodes.sure(tokens[rows], self.memo.read[rows])
-        self.heard = [Heard(said=said[rows], chance=np.ones(len(rows))) for said in self.memo.said]
+        self.nodes = Nodes.sure(tokens[:n], self.memo.read[:n])
+        self.heard = [Heard(said=said[:n], chance=np.ones(n)) for said in self.memo.said]
 
     def _take_all(self) -> None:
-        self._take(np.arange(len(self.memo.read)))
+        self._take(len(self.memo.read))
 
     def _front(
         self,
@@ -310,17 +310,10 @@ class TreeSearch:
             self._answer(front, later)
             self.memo.note(self.nodes, self.heard)
         else:  # what stands there is impossible, and so was all else that was drawn
-            self._take(np.empty(0, dtype=np.int64))
+            self._take(0)
 
     def _step(self, n_rows: int, n_read: int, n_all: int, n_left: int) -> int:
-        """Return how many tokens to read before the next thinning.
-
-        Args:
-            n_rows: That read.
-            n_read: Tokens of the run that were read.
-            n_all: Tokens of the line, or of line and response, that were read.
-            n_left: Tokens of the run that are left.
-        """
+        """Return how many tokens to read before the next thinning, of a run and of all read."""
         again = self.line.length + n_all if self.stem.reads_anew else 0
         return step_size(n_rows, max(n_read, again), n_left)
 
