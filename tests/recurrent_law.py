@@ -19,6 +19,7 @@ class RecurrentStem:
     """A stem of such a law, with the states of its text kept."""
 
     reads_anew = False
+    n_at_once = 40  # rows that come together, as they do of other branches
 
     def __init__(self, tokens, *, n_vocab, seed=0, width=8, decay=0.8, scale=1.0):
         rng = np.random.default_rng(seed)
@@ -80,8 +81,8 @@ class RecurrentBranches:
         return found
 
     def iter_rows(self):
-        for start in range(0, len(self), 40):  # in pieces, as other branches give them
-            yield self.stem.rows(self.states[start : start + 40])
+        for start in range(0, len(self), self.stem.n_at_once):
+            yield self.stem.rows(self.states[start : start + self.stem.n_at_once])
 
     def keep(self, index):
         self.states = self.states[index]

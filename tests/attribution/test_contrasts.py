@@ -1,14 +1,17 @@
 """A contrast is the difference of two attributions, at the cost of little more than one."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
+from attribution_truth import unchecked_shapes
 from recurrent_law import N_VOCAB, tree, typical_text
 
 import likely
 from likely import attribution
-from likely.attribution.contrasts import Difference
+from likely.attribution.adaptive import run_hunts
+from likely.attribution.contrasts import Difference, hunt_difference
 from likely.core.logspace import logsumexp
 from likely.errors import InputError
 
@@ -78,30 +81,91 @@ def test_sums_of_both_responses_are_unbiased(group):
     search.exhaust()
     truth = np.array(Difference.of(search).log_n)
     log_d = logsumexp(search.evidence(1).log_prior + search.evidence(1).log_prompt)
-    n, found = 150, []
-    for seed in range(n):
-        search = tree(group, seed=seed, texts=TEXTS)
-        for _ in range(2):
-            search.draw(25.0 if len(group) == 1 else 60.0)
-        log_n = np.array(Difference.of(search).log_n)
-        evidence = search.evidence(1)
-        log_x = evidence.log_prior + evidence.log_prompt - np.log(evidence.prompt_inclusion)
-        found.append(np.exp([*(log_n - truth), logsumexp(log_x) - log_d]))
-    found = np.array(found)
+    n, found = 200, []
+    sizes = (25.0, 50.0) if len(group) == 1 else (60.0, 120.0)
+    with unchecked_shapes():
+        for seed, n_rounds in product(range(n), (1, 2)):
+            search = tree(group, seed=seed, texts=TEXTS)
+            for size in sizes[:n_rounds]:
+                search.draw(size)
+            log_n = np.array(Difference.of(search).log_n)
+            evidence = search.evidence(1)
+            log_x = evidence.log_prior + evidence.log_prompt - np.log(evidence.prompt_inclusion)
+            found.append(np.exp([*(log_n - truth), logsumexp(log_x) - log_d]))
+    found = np.array(found).reshape(n, 2, 3)
     error = found.std(axis=0) / math.sqrt(n)
     assert np.all(np.abs(found.mean(axis=0) - 1.0) < 3.0 * error + 1e-12), found.mean(axis=0)
 
 
-def test_the_interval_of_a_difference_holds_it_as_often_as_it_says():
-    group, law, n = (1, 2), 1, 300
+def test_what_shared_draws_do_to_a_difference_is_estimated_without_bias():
+    """N / N' of both responses, each divided by what it is, is linear in what was drawn."""
+    options = {"law": 1, "texts": TEXTS}
+    search = tree((1, 2), **options)
+    search.exhaust()
+    truth = Difference.of(search).log_n
+    found, variances, n = [], [], 400
+    with unchecked_shapes():
+        for seed in range(n):
+            search = tree((1, 2), seed=seed, **options)
+            search.draw(150.0)
+            difference = Difference.of(search)
+            is_first = np.arange(len(difference.influence)) < len(search.heard[0].done)
+            ratio = np.exp(np.array(difference.log_n) - truth)
+            moved = difference.influence * np.where(is_first, ratio[0], ratio[1])
+            spread = difference.thinned.spread(moved)
+            found.append(ratio[1] - ratio[0])
+            plain = spread.error**2 - difference.thinned.resolution**2
+            variances.append(plain / (1.0 + spread.largest_share))
+    square = np.square(found)
+    noise = np.std(square - variances) / math.sqrt(n)
+    assert abs(np.mean(square) - np.mean(variances)) < 3.0 * noise
+    assert noise < 0.3 * np.mean(square)
+
+
+def test_the_interval_of_a_difference_holds_it_as_often_as_it_says(monkeypatch):
+    """In a single round, and where rounds stop when the difference is known."""
+    monkeypatch.setattr("likely.attribution.adaptive.FIRST_SIZE", 150.0)
+    group, law, n = (1, 2), 1, 150
     truth = exact_difference(group, law)
-    hits = 0
-    for seed in range(n):
-        search = tree(group, law=law, seed=seed, texts=TEXTS)
-        search.draw(250.0)
-        found = Difference.of(search).estimate(level=0.95, method="adaptive")
-        hits += found.low <= truth <= found.high
-    assert hits >= 0.9 * n, hits
+    hits = np.zeros(2, dtype=np.int64)
+    with unchecked_shapes():
+        for seed, stops in product(range(n), (0, 1)):
+            search = tree(group, law=law, seed=seed, texts=TEXTS)
+            if stops:
+                run_hunts([hunt_difference(search, tolerance=0.3, level=0.95)], budget=math.inf)
+                assert not search.is_whole
+            else:
+                search.draw(250.0)
+            found = Difference.of(search).estimate(level=0.95, method="adaptive")
+            hits[stops] += found.low <= truth <= found.high
+    assert np.all(hits >= 0.9 * n), hits
+
+
+def test_both_responses_go_on_by_lots_of_their_own():
+    """A text read twice as two responses: what is kept after one is not what is kept after both."""
+    text = (3, 7, 1)
+    search = tree((1, 2), texts=(text, text))
+    search.draw(100.0)
+    first, second = (set(heard.done.tolist()) for heard in search.heard)
+    assert first & second
+    assert first - second
+    assert second - first
+
+
+def test_what_one_response_read_to_its_end_is_not_read_again():
+    search = tree((6,), texts=TEXTS, n_vocab=200)
+    search.draw(60.0)
+    done = [set(heard.done.tolist()) for heard in search.heard]
+    n_both, n_all = len(done[0] & done[1]), len(search.nodes.tokens)
+    assert 0 < n_both < len(done[0] | done[1])
+    assert search.n_left == 200 - n_both
+    before = search.stem.spending.cost.token_evaluations
+    search.exhaust()
+    spent = search.stem.spending.cost.token_evaluations - before
+    assert n_all < 200
+    whole = sum(map(len, TEXTS))
+    known = len(done[0] - done[1]) * len(TEXTS[0]) + len(done[1] - done[0]) * len(TEXTS[1])
+    assert spent == (200 - n_both) * (1 + whole) - known
 
 
 def test_draws_that_both_responses_share_cancel_in_the_difference():
@@ -113,7 +177,7 @@ def test_draws_that_both_responses_share_cancel_in_the_difference():
         search = tree((1, 2), law=1, seed=seed, texts=texts)
         search.draw(250.0)
         found = Difference.of(search)
-        is_first = np.arange(len(found.influence)) < len(search.done[0].node)
+        is_first = np.arange(len(found.influence)) < len(search.heard[0].done)
         alone = [
             found.thinned.spread(np.where(of, found.influence, 0.0)) for of in (is_first, ~is_first)
         ]

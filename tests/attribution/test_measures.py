@@ -283,3 +283,17 @@ def test_what_is_left_out_is_a_share():
 def test_nothing_omitted_has_no_mass():
     assert NOTHING_OMITTED.n == 0
     assert len(NOTHING_OMITTED.log_prior) == 0
+
+
+@pytest.mark.xfail(strict=True, reason="all were read to the prompt's end by chance: not for sure")
+def test_candidates_that_were_all_there_by_chance_are_not_known_for_sure():
+    law = peaked_law("small", seed=1, n_vocab=12, n_prompt=2, n_response=6, response=3.0)
+    search = law.search(0)
+    search.lot *= 0.05
+    search.draw(5.0)
+    evidence = search.evidence()
+    assert len(evidence.tokens) == 12
+    assert evidence.prompt_inclusion.min() < 1.0
+    found = measure(evidence, level=0.95, method="adaptive").log_prompt_likelihood
+    truth = law.truth.numbers()["log_prompt_likelihood"]
+    assert found.low <= truth <= found.high

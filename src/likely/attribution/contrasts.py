@@ -271,7 +271,7 @@ def contrast(
     responses = (first.response, second.response)
     for part, share in parts_late_first(split, budget - spending.cost.token_evaluations):
         opened = [opening.tree(group, responses, is_guided=method != "exact") for group in part]
-        hunts = [_hunt(search, terms) for search, _ in opened]
+        hunts = [hunt_difference(search, tolerance=tolerance, level=level) for search, _ in opened]
         pursue(hunts, method=method, budget=share, meter=meter)
         for group, hunt, (search, excluded) in zip(part, hunts, opened, strict=True):
             found[group] = _Both.of(search, hunt, terms, excluded)
@@ -295,15 +295,14 @@ def contrast(
     )  # fmt: skip
 
 
-def _hunt(search: TreeSearch, terms: Terms) -> Hunt:
+def hunt_difference(search: TreeSearch, *, tolerance: float, level: float) -> Hunt:
     """Return the hunt for the difference of both scores of a place."""
 
     def aim() -> tuple[Estimate, Forecast]:
         difference = Difference.of(search)
-        found = difference.estimate(level=terms.level, method="adaptive")
-        return found, difference.forecast
+        return difference.estimate(level=level, method="adaptive"), difference.forecast
 
-    return Hunt(search, aim, tolerance=terms.tolerance)
+    return Hunt(search, aim, tolerance=tolerance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,17 +329,17 @@ class Difference:
             InputError: A response is impossible after the prompt.
         """
         log_n, influences, own = [], [], []
-        for kind, sign in enumerate((-1.0, 1.0)):
-            done = search.done[kind]
-            log_y = done.nodes.read.sum(axis=1) + done.said.sum(axis=1)
-            is_actual = np.all(done.nodes.tokens == search.line.actual, axis=1)
-            own.append(float(done.said[is_actual].sum()))
+        nodes = search.nodes
+        is_actual = np.all(nodes.tokens == search.line.actual, axis=1)
+        for heard, sign in zip(search.heard, (-1.0, 1.0), strict=True):
+            own.append(float(heard.log_b[is_actual].sum()))
             if own[-1] == -np.inf:
                 raise InputError(
                     "a response is impossible after this prompt, so the contrast is infinite at "
                     "every place: compare responses that the model can give"
                 )
-            log_n.append(float(logsumexp(log_y - np.log(done.chance))))
+            log_y = (nodes.log_x + heard.log_b)[heard.done]
+            log_n.append(float(logsumexp(log_y - np.log(heard.chance[heard.done]))))
             influences.append(sign * np.exp(log_y - log_n[-1]))
         return cls(
             thinned=search.thinned(), log_odds=own[0] - own[1], log_n=(log_n[0], log_n[1]),

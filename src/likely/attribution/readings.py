@@ -1,13 +1,16 @@
 """What a tree of candidates reads, and what was read of it. Unit: nats."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from likely.attribution.thinning import Lineage
 from likely.core.branches import Branches
+
+Tokens: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nodes:
-    """Tuples that were read to the end of the prompt.
+    """Tuples that a round read to the end of the prompt.
 
     Attributes:
         tokens: Shape ``(n, g)``.
@@ -65,71 +68,172 @@ class Nodes:
     chance: Float[np.ndarray, "n"]
     lineage: Lineage
 
-    def take(self, index: Int[np.ndarray, "k"]) -> "Nodes":
-        """Return some of them."""
-        return Nodes(
-            tokens=self.tokens[index], read=self.read[index], chance=self.chance[index],
-            lineage=self.lineage.take(index),
-        )  # fmt: skip
+    @classmethod
+    def sure(cls, tokens: Int[np.ndarray, "n g"], read: Float[np.ndarray, "n L"]) -> "Nodes":
+        """Return tuples that were sure to be read."""
+        shape = (len(tokens), tokens.shape[1] - 1)
+        lineage = Lineage(label=np.full(shape, -1), chance=np.ones(shape))
+        return cls(tokens=tokens, read=read, chance=np.ones(len(tokens)), lineage=lineage)
 
-    def settled(self) -> "Nodes":
-        """Return them as certain."""
-        lineage = Lineage(
-            label=np.full_like(self.lineage.label, -1), chance=np.ones_like(self.lineage.chance)
-        )
-        return Nodes(
-            tokens=self.tokens, read=self.read, chance=np.ones(len(self.tokens)), lineage=lineage
-        )
-
-    def joined(self, other: "Nodes") -> "Nodes":
-        """Return these and others."""
-        return Nodes(
-            tokens=np.concatenate([self.tokens, other.tokens]),
-            read=np.concatenate([self.read, other.read]),
-            chance=np.concatenate([self.chance, other.chance]),
-            lineage=Lineage.joined([self.lineage, other.lineage]),
-        )
+    @property
+    def log_x(self) -> Float[np.ndarray, "n"]:
+        """Log of w a."""
+        return np.asarray(self.read.sum(axis=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Readings:
-    """Tuples whose reading of one response has come to an end.
+class Heard:
+    """What the tuples of a round read of one response.
 
     Attributes:
-        nodes: The tuples, as they were at the end of the prompt.
-        node: Shape ``(n,)``: names each of them in the latest round; -1 for earlier rounds.
-        said: Shape ``(n, R)``: log-probability of each token of the response; of those that were
-            dropped before its end, shape ``(n, 1)``, the sum so far.
-        chance: Shape ``(n,)``: that the tuple was read so far.
+        said: Shape ``(n, R)``: log-probability of each token; 0 for those not read.
+        chance: Shape ``(n,)``: that the tuple was read to the end of the response; 0 for one that
+            was not.
     """
 
-    nodes: Nodes
-    node: Int[np.ndarray, "n"]
     said: Float[np.ndarray, "n R"]
     chance: Float[np.ndarray, "n"]
 
-    def take(self, index: Int[np.ndarray, "k"]) -> "Readings":
-        """Return some of them."""
-        return Readings(
-            nodes=self.nodes.take(index), node=self.node[index], said=self.said[index],
-            chance=self.chance[index],
-        )  # fmt: skip
+    @property
+    def done(self) -> Int[np.ndarray, "m"]:
+        """Which tuples were read to the end."""
+        return np.flatnonzero(self.chance > 0.0)
 
-    def settled(self) -> "Readings":
-        """Return them as certain."""
-        n = len(self.chance)
-        return Readings(
-            nodes=self.nodes.settled(), node=np.full(n, -1), said=self.said, chance=np.ones(n)
+    @property
+    def log_b(self) -> Float[np.ndarray, "n"]:
+        """Log-probability of what was read."""
+        return np.asarray(self.said.sum(axis=1))
+
+
+@dataclass(kw_only=True)
+class Memo:
+    """Tuples that were read to the end of a response, in any round.
+
+    Attributes:
+        read: Shape ``(n, L)``: log-probability of each token of the line.
+        said: For each response, shape ``(n, R)``: of each of its tokens.
+        is_heard: Shape ``(n, K)``: which responses were read to the end.
+        rows: Where each tuple stands.
+    """
+
+    read: Float[np.ndarray, "n L"]
+    said: list[Float[np.ndarray, "n _"]]
+    is_heard: Bool[np.ndarray, "n K"]
+    rows: dict[Tokens, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, line: Line) -> "Memo":
+        """Return the memo of a line of which nothing was read."""
+        return cls(
+            read=np.empty((0, len(line.tokens))),
+            said=[np.empty((0, len(response))) for response in line.responses],
+            is_heard=np.empty((0, len(line.responses)), dtype=bool),
         )
 
-    def joined(self, other: "Readings") -> "Readings":
-        """Return these and others."""
-        return Readings(
-            nodes=self.nodes.joined(other.nodes),
-            node=np.concatenate([self.node, other.node]),
-            said=np.concatenate([self.said, other.said]),
-            chance=np.concatenate([self.chance, other.chance]),
-        )
+    @property
+    def n_whole(self) -> int:
+        """How many tuples were read to the end of every response."""
+        return int(self.is_heard.all(axis=1).sum())
+
+    def find(self, tokens: Int[np.ndarray, "b g"]) -> Int[np.ndarray, "b"]:
+        """Return the row of each tuple; -1 for one that was not read to any end."""
+        found = [self.rows.get(one, -1) for one in map(tuple, tokens.tolist())]
+        return np.array(found, dtype=np.int64)
+
+    def find_whole(self, tokens: Int[np.ndarray, "b g"]) -> Int[np.ndarray, "b"]:
+        """Return the row of each tuple; -1 for one that was not read to every end."""
+        row = self.find(tokens)
+        is_known = row >= 0
+        row[is_known] = np.where(self.is_heard[row[is_known]].all(axis=1), row[is_known], -1)
+        return row
+
+    def recall(
+        self, row: Int[np.ndarray, "b"], start: int, stop: int, *, kind: int | None = None
+    ) -> Float[np.ndarray, "b k"]:
+        """Return what was read of the line, or of a response, from one token to another.
+
+        Args:
+            row: Shape ``(b,)``: of the tuples; where it is -1 what is returned is 0.
+            start: First token.
+            stop: The one after the last.
+            kind: Which response; None for the line.
+        """
+        found = np.zeros((len(row), stop - start))
+        is_known = row >= 0
+        source = self.read if kind is None else self.said[kind]
+        found[is_known] = source[row[is_known], start:stop]
+        return found
+
+    def note(self, nodes: Nodes, heard: Sequence[Heard]) -> None:
+        """Keep what a round read to an end."""
+        done = np.stack([one.chance > 0.0 for one in heard], axis=1)
+        row = self.find(nodes.tokens)
+        new = np.flatnonzero(done.any(axis=1) & (row < 0))
+        row[new] = np.arange(len(self.read), len(self.read) + len(new))
+        names = map(tuple, nodes.tokens[new].tolist())
+        self.rows.update(zip(names, row[new].tolist(), strict=True))
+        self.read = np.concatenate([self.read, nodes.read[new]])
+        is_heard = np.zeros((len(new), len(heard)), dtype=bool)
+        self.is_heard = np.concatenate([self.is_heard, is_heard])
+        for kind, one in enumerate(heard):
+            said = np.concatenate([self.said[kind], np.zeros((len(new), one.said.shape[1]))])
+            said[row[done[:, kind]]] = one.said[done[:, kind]]
+            self.said[kind] = said
+            self.is_heard[row[done[:, kind]], kind] = True
+
+
+@dataclass(kw_only=True)
+class Shoots:
+    """Rows of which some grow as branches of the stem, and others were read in an earlier round.
+
+    Attributes:
+        at: Shape ``(b,)``: the branch of each row; -1 for one that has none.
+        branches: Of the stem; None if there are none.
+    """
+
+    at: Int[np.ndarray, "b"]
+    branches: Branches | None
+
+    def take(self, index: Int[np.ndarray, "k"]) -> "Shoots":
+        """Return some of the rows; the branches are the same, and grow with the new rows alone."""
+        return Shoots(at=self.at[index], branches=self.branches)
+
+    def without(self, rows: Bool[np.ndarray, "b"]) -> "Shoots":
+        """Return the same where some rows have no branch any more."""
+        return Shoots(at=np.where(rows, -1, self.at), branches=self.branches)
+
+    def grow(
+        self, tokens: Int[np.ndarray, "b k"], known: Float[np.ndarray, "b k"], *, last: bool
+    ) -> Float[np.ndarray, "b k"]:
+        """Return the log-probability of tokens after each row, of those without a branch as known.
+
+        Args:
+            tokens: Shape ``(b, k)``.
+            known: Shape ``(b, k)``, used for rows that have no branch.
+            last: As `Branches.grow`.
+        """
+        branches = self.live()
+        if branches is None:
+            return known
+        found = known.copy()
+        found[self.at >= 0] = branches.grow(tokens[self.at >= 0], last=last)
+        return found
+
+    def append(self, tokens: Int[np.ndarray, "b k"]) -> None:
+        """Append tokens to the rows that have a branch."""
+        branches = self.live()
+        if branches is not None:
+            branches.append(tokens[self.at >= 0])
+
+    def live(self) -> Branches | None:
+        """Return the branches of the rows that have one, in their order, others being let go."""
+        held = self.at[self.at >= 0]
+        if self.branches is None or not len(held):
+            return None
+        if not np.array_equal(held, np.arange(len(self.branches))):
+            self.branches.keep(held)
+            self.at = np.where(self.at >= 0, np.cumsum(self.at >= 0) - 1, -1)
+        return self.branches
 
 
 @dataclass(kw_only=True)
@@ -141,18 +245,23 @@ class Front:
         tokens: Shape ``(b, g)``: drawn so far.
         read: Shape ``(b, t)``: log-probability of each token of the line so far.
         chance: Shape ``(b,)``: of having come so far.
+        mark: Shape ``(b,)``: the node's lot times the chance of its parent: it is there while
+            this lies below its chance.
         is_actual: Shape ``(b,)``: whether it is what stands there, which is never dropped.
         lineage: Its beginnings.
-        branches: Of the stem.
+        row: Shape ``(b,)``: where the memo has it; -1 for what is read from the model.
+        shoots: What reads it.
     """
 
     root: Int[np.ndarray, "b"]
     tokens: Int[np.ndarray, "b g"]
     read: Float[np.ndarray, "b t"]
     chance: Float[np.ndarray, "b"]
+    mark: Float[np.ndarray, "b"]
     is_actual: Bool[np.ndarray, "b"]
     lineage: Lineage
-    branches: Branches
+    row: Int[np.ndarray, "b"]
+    shoots: Shoots
 
     def __len__(self) -> int:
         """Return b."""
@@ -166,10 +275,9 @@ class Front:
     def keep(self, index: Int[np.ndarray, "k"]) -> None:
         """Go on with these alone, in this order; one may come several times."""
         self.root, self.tokens, self.read = self.root[index], self.tokens[index], self.read[index]
-        self.chance, self.is_actual = self.chance[index], self.is_actual[index]
-        self.lineage = self.lineage.take(index)
-        if len(index):
-            self.branches.keep(index)
+        self.chance, self.mark = self.chance[index], self.mark[index]
+        self.is_actual, self.row = self.is_actual[index], self.row[index]
+        self.lineage, self.shoots = self.lineage.take(index), self.shoots.take(index)
 
 
 @dataclass(kw_only=True)
@@ -179,16 +287,18 @@ class Answers:
     Attributes:
         node: Shape ``(b,)``: which tuple.
         kind: Shape ``(b,)``: which response.
-        said: Shape ``(b, t)``: log-probability of each of its tokens so far.
         chance: Shape ``(b,)``: of having come so far.
-        branches: Of the stem.
+        mark: Shape ``(b,)``: it goes on while this lies below its chance.
+        row: Shape ``(b,)``: where the memo has the tuple with this response, or -1.
+        shoots: What reads it.
     """
 
     node: Int[np.ndarray, "b"]
     kind: Int[np.ndarray, "b"]
-    said: Float[np.ndarray, "b t"]
     chance: Float[np.ndarray, "b"]
-    branches: Branches
+    mark: Float[np.ndarray, "b"]
+    row: Int[np.ndarray, "b"]
+    shoots: Shoots
 
     def __len__(self) -> int:
         """Return b."""
@@ -196,10 +306,9 @@ class Answers:
 
     def keep(self, index: Int[np.ndarray, "k"]) -> None:
         """Go on with these alone, in this order."""
-        self.node, self.kind, self.said = self.node[index], self.kind[index], self.said[index]
-        self.chance = self.chance[index]
-        if len(index):
-            self.branches.keep(index)
+        self.node, self.kind, self.row = self.node[index], self.kind[index], self.row[index]
+        self.chance, self.mark = self.chance[index], self.mark[index]
+        self.shoots = self.shoots.take(index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,21 +319,19 @@ class Children:
         parent: Shape ``(c,)``: which node each goes on from.
         child: Shape ``(c,)``: its place among the allowed ids.
         log_prob: Shape ``(c,)``: given what stands before it, nats.
-        lot: Shape ``(c,)``: it is drawn if this lies below its chance.
+        mark: Shape ``(c,)``: it is there while this lies below its chance.
         log_chance: Shape ``(c,)``: log of that chance, up to a constant.
         n_open: Shape ``(b,)``: how many might have been drawn after each node.
-        log_open: Shape ``(b,)``: log-probability of these together.
-        log_allowed: Shape ``(b,)``: of all allowed ids together.
+        log_allowed: Shape ``(b,)``: log-probability of these together.
         log_tempered: Shape ``(b,)``: log of the sum of powers of their probabilities, 0 at least.
     """
 
     parent: Int[np.ndarray, "c"]
     child: Int[np.ndarray, "c"]
     log_prob: Float[np.ndarray, "c"]
-    lot: Float[np.ndarray, "c"]
+    mark: Float[np.ndarray, "c"]
     log_chance: Float[np.ndarray, "c"]
     n_open: Int[np.ndarray, "b"]
-    log_open: Float[np.ndarray, "b"]
     log_allowed: Float[np.ndarray, "b"]
     log_tempered: Float[np.ndarray, "b"]
 

@@ -74,15 +74,19 @@ class Lineage:
             return np.ones(len(self.chance))
         return np.asarray(self.chance[:, -1])
 
-    def node_variance(self, moved: Float[np.ndarray, "n"]) -> Float[np.ndarray, "m"]:
+    def node_variance(
+        self, moved: Float[np.ndarray, "n"], *, most: float = 1.0
+    ) -> Float[np.ndarray, "m"]:
         """Return what the draw of each shared node adds to the variance.
 
         Args:
             moved: Shape ``(n,)``: what each candidate adds to the estimate, its weight included.
+            most: What chances count at most: one over the factor by which they are to grow, for
+                what the variance will be then.
         """
         parts = [np.empty(0)]
-        above = np.ones(len(moved))
-        for label, chance in zip(self.label.T, self.chance.T, strict=True):
+        above = np.full(len(moved), most)
+        for label, chance in zip(self.label.T, np.minimum(self.chance, most).T, strict=True):
             _, first, node = np.unique(label, return_index=True, return_inverse=True)
             total = np.bincount(node, weights=moved, minlength=len(first))
             parts.append((above - chance)[first] * total**2)
@@ -149,13 +153,7 @@ class Thinned:
         first = influence if earlier is None else np.where(self.earlier == 1.0, influence, earlier)
         parts = self.weight * (1.0 / self.earlier - 1.0) * first**2
         parts = parts + self.stage_variance * influence**2
-        if self.lineage is not None:
-            # Of what one candidate's own draws add, its shared ones are counted by their nodes. The
-            # two stages may be of different influence: then what is left is cut at 0, which errs
-            # on the side of a larger variance.
-            moved = self.weight * first
-            own = parts - (1.0 - self.lineage.parent_chance()) * moved**2
-            parts = np.concatenate([np.maximum(0.0, own), self.lineage.node_variance(moved)])
+        parts = self._with_kin(parts, self.weight * first)
         total = float(parts.sum())
         most = float(parts.max(initial=0.0))
         shares = parts / total if total > 0.0 else parts
@@ -175,6 +173,10 @@ class Thinned:
     ) -> float:
         """Return the standard error to expect of a round with larger chances.
 
+        Of two candidates let k be the node where they part (of one with itself, its own), and z
+        what each adds to the estimate: if k's chance grows from pi to pi', the mean of
+        ``pi (1 / pi' - 1)`` times both z is what the pair will add to the variance.
+
         Args:
             influence: As `spread` takes it.
             earlier: As `spread` takes it.
@@ -183,7 +185,27 @@ class Thinned:
         chance = np.minimum(1.0, factor * self.chance)
         before = np.minimum(1.0, factor * self.earlier)
         variance = (1.0 / before - 1.0) * earlier**2 + (1.0 / chance - 1.0 / before) * influence**2
-        return float(np.sqrt(np.sum(self.weight * variance) + (self.resolution / factor) ** 2))
+        parts = self._with_kin(self.weight * variance, self.weight * earlier, most=1.0 / factor)
+        return float(np.sqrt(np.sum(parts) + (self.resolution / factor) ** 2))
+
+    def _with_kin(
+        self, parts: Float[np.ndarray, "n"], moved: Float[np.ndarray, "n"], *, most: float = 1.0
+    ) -> Float[np.ndarray, "m"]:
+        """Return the parts of the variance where shared draws are counted by their nodes.
+
+        The two stages of a candidate may be of different influence: then what is left of its own
+        draws is cut at 0, which errs on the side of a larger variance.
+
+        Args:
+            parts: What the draws of each candidate add, as if it shared none.
+            moved: What each adds to the estimate at the earlier stage, its weight included.
+            most: As `Lineage.node_variance` takes it.
+        """
+        if self.lineage is None:
+            return parts
+        shared = most - np.minimum(self.lineage.parent_chance(), most)
+        own = np.maximum(0.0, parts - shared * moved**2)
+        return np.concatenate([own, self.lineage.node_variance(moved, most=most)])
 
     def estimate(
         self,

@@ -10,15 +10,19 @@ each step a node of the tree goes on with a chance that follows its share of it,
 the sums N and D unbiased. Tuples with the same beginning share the draws of that beginning:
 `likely.attribution.thinning` says what that does to the variance, and how it is estimated.
 
-Two responses are one more branching: after the rest of the prompt, which is read once, a candidate
-goes on to each of them, and is kept or dropped for each on its own.
+Every node has one random number for good, its lot, and is there while its lot times the chance that
+its parent had when it branched lies below its own chance: given the parent, it is there with its
+chance over that of the parent. A larger round so holds a smaller one, where chances grow. A tuple
+that was read to its end once is not read again; beginnings are, for their next-token rows.
 
-Unlike in a search of single tokens, a round takes as certain what earlier rounds read to the end,
-and draws afresh from all else.
+Two responses are one more branching: after the rest of the prompt, which is read once, a candidate
+goes on to each of them, and is kept or dropped for each on its own: for the first by the lot that
+it has, for each other by a lot of its own.
 
 Sources:
-    Horvitz and Thompson (1952); Fearnhead and Clifford (2003); Lew and others (2023),
-    arXiv 2306.03081, for sequential Monte Carlo over tokens with the model's own proposals.
+    Horvitz and Thompson (1952); Fearnhead and Clifford (2003); Ohlsson (1995) for permanent random
+    numbers; Lew and others (2023), arXiv 2306.03081, for sequential Monte Carlo over tokens with
+    the model's own proposals.
 """
 
 import math
@@ -29,18 +33,21 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from likely.attribution.evidence import NOTHING_OMITTED, Evidence, Omitted
-from likely.attribution.readings import Answers, Children, Front, Line, Nodes, Readings
-from likely.attribution.search import (
-    AT_ONCE,
-    TEMPER,
-    guide,
-    later_share,
-    step_size,
-    whole_cost,
+from likely.attribution.readings import (
+    Answers,
+    Children,
+    Front,
+    Heard,
+    Line,
+    Memo,
+    Nodes,
+    Shoots,
 )
+from likely.attribution.search import AT_ONCE, TEMPER, guide, later_share, step_size, whole_cost
 from likely.attribution.thinning import Lineage, Thinned
 from likely.core.branches import Stem
 from likely.core.logspace import logsumexp
+from likely.core.streams import generator
 from likely.errors import InputError
 
 MOST = 1 << 20
@@ -51,8 +58,6 @@ _BEFORE_LAST = 0.25
 a whole next-token row; on the laws of the tests four times as many gain nothing (docs)."""
 
 _SLACK = 1e-12  # share of a node's mass that rounding may hide
-
-Tokens = tuple[int, ...]
 
 
 @dataclass(kw_only=True)
@@ -76,30 +81,24 @@ class TreeSearch:
     log_topic: Float[np.ndarray, "V"]
     rng: np.random.Generator
     size: float = np.inf
-    is_whole: bool = False
+    is_whole: bool = False  # whether nothing was left out
     aside: float = 0.0  # mass of tuples that hold an id not allowed at a later position
-    # By first token: the log of its chance in a round of size 1; the share of the posterior that
-    # the latest round did not read to the end, when last seen; and the log-probability of the
-    # prompt's tokens up to the next position.
-    log_allotted: Float[np.ndarray, "v"] = field(init=False)
+    key: int = field(init=False)  # of all lots
+    # By first token: the log of its chance in a round of size 1, and a bound on the log-probability
+    # of the prompt's tokens up to the next position.
+    log_guide: Float[np.ndarray, "v"] = field(init=False)
     log_seen: Float[np.ndarray, "v"] = field(init=False)
-    log_left: Float[np.ndarray, "v"] = field(init=False)
-    # By response: read to its end; and to the end of the prompt alone, which of these in earlier
-    # rounds, so that what they weigh in D is certain.
-    done: list[Readings] = field(init=False)
-    part: list[Readings] = field(init=False)
-    seen: list[set[Tokens]] = field(init=False)
-    # Tuples that were read to an end: to which, a bit a response; and of those that were read to
-    # every end, by what comes before it, where the last token stands among the allowed.
-    known: dict[Tokens, int] = field(default_factory=dict)
-    closed: dict[Tokens, list[int]] = field(default_factory=dict)
+    memo: Memo = field(init=False)
+    # The latest round: tuples that it read to the end of the prompt, and what of each response.
+    nodes: Nodes = field(init=False)
+    heard: list[Heard] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.log_allotted = guide(self.log_first, self.log_topic[self.allowed[0]])
+        self.key = int(self.rng.integers(1 << 62))
+        self.log_guide = guide(self.log_first, self.log_topic[self.allowed[0]])
         self.log_seen = np.zeros(len(self.log_first))
-        self.done = [self._nothing(len(response)) for response in self.line.responses]
-        self.part = [self._nothing(1) for _ in self.line.responses]
-        self._settle()
+        self.memo = Memo.of(self.line)
+        self._take_all()
 
     @property
     def n_candidates(self) -> int:
@@ -109,9 +108,8 @@ class TreeSearch:
 
     @property
     def n_left(self) -> int:
-        """How many of them were not read to the end."""
-        n_done = min(len(done.node) for done in self.done)
-        return 0 if self.is_whole else self.n_candidates - n_done
+        """How many of them were not read to the end of every response, in any round."""
+        return 0 if self.is_whole else self.n_candidates - self.memo.n_whole
 
     @property
     def most_cost(self) -> float:
@@ -142,32 +140,33 @@ class TreeSearch:
                 f"more than the {MOST} that can be evaluated one by one: take method='adaptive' "
                 "with a budget"
             )
-        self._settle()
-        roots = np.flatnonzero(self.log_allotted > -np.inf)
+        self.aside = 0.0
+        roots = np.flatnonzero(self.log_first > -np.inf)
         size = max(1, AT_ONCE // math.prod(len(ids) for ids in self.allowed[1:]))
         for start in range(0, len(roots), size):
             part = roots[start : start + size]
-            self._run(self._front(part, np.ones(len(part))), np.inf)
+            self._run(self._front(part, np.ones(len(part)), np.zeros(len(part))), np.inf)
         self.is_whole = True
+        self._take_all()
 
     def draw(self, size: float) -> None:
-        """Run a round: draw from all that were not read to the end.
+        """Run a round, which holds every smaller one as far as chances have grown.
 
         Args:
             size: How many last tokens would be drawn if the posterior were flat; the more it is
                 peaked, the fewer are.
         """
-        self._settle()
-        self.size = size
+        self.size, self.aside = size, 0.0
         first = size if self.line.n_places == 1 else _BEFORE_LAST * size
-        chance = np.minimum(1.0, first * np.exp(self.log_allotted))
-        is_open = self.log_allotted > -np.inf
-        chance[is_open & (self.allowed[0] == self.line.actual[0])] = 1.0
-        drawn = np.flatnonzero(is_open & (self.rng.random(len(chance)) < chance))
+        chance = np.minimum(1.0, first * np.exp(self.log_guide))
+        chance[self.allowed[0] == self.line.actual[0]] = 1.0
+        lot = self.lots(())
+        is_open = self.log_first > -np.inf
+        drawn = np.flatnonzero(is_open & (lot < chance))
         self.is_whole = len(drawn) == int(is_open.sum())  # until something else is left out
-        if len(drawn):
-            self._run(self._front(drawn, chance[drawn]), size)
-        self._allot(drawn, chance[drawn])
+        self._run(self._front(drawn, chance[drawn], lot[drawn]), size)
+        if self.is_whole:  # none of them is there by chance
+            self._take_all()
 
     def evidence(self, kind: int = 0) -> Evidence:
         """Return what is known now, with one of the responses.
@@ -175,29 +174,38 @@ class TreeSearch:
         Raises:
             InputError: What stands at the positions has no probability.
         """
-        done, part, free = self.done[kind], self.part[kind], self.line.free
-        is_other = np.any(done.nodes.tokens != self.line.actual, axis=1)
-        if is_other.all():
+        nodes, heard, free = self.nodes, self.heard[kind], self.line.free
+        is_actual = np.all(nodes.tokens == self.line.actual, axis=1)
+        if not is_actual.any():
             raise InputError(
                 f"the prompt is impossible at positions {self.line.places!r}: the model gives what "
                 "stands there no probability"
             )
-        first = np.argsort(is_other, kind="stable")
-        nodes = done.nodes.take(first).joined(part.nodes)
-        n_response = len(self.line.responses[kind])
-        unread = np.full((len(part.chance), n_response), -np.inf)
-        is_seen = [tokens in self.seen[kind] for tokens in map(tuple, nodes.tokens.tolist())]
+        is_done = heard.chance > 0.0
+        order = np.lexsort((~is_done, ~is_actual))
+        tokens, read, lineage = nodes.tokens[order], nodes.read[order], nodes.lineage.take(order)
+        chance, done_chance = nodes.chance[order], heard.chance[order]
+        said = np.where(is_done[order, None], heard.said[order], -np.inf)
+        if self._is_told:
+            rest = self._unseen()
+            others = Nodes.sure(self.allowed[0][rest][:, None], self.log_first[rest][:, None])
+            tokens = np.concatenate([tokens, others.tokens])
+            read = np.concatenate([read, others.read])
+            lineage = Lineage.joined([lineage, others.lineage])
+            chance = np.ones(len(tokens))
+            done_chance = np.concatenate([done_chance, np.zeros(len(rest))])
+            said = np.concatenate([said, np.full((len(rest), said.shape[1]), -np.inf)])
         return Evidence(
             places=self.line.places,
-            tokens=nodes.tokens,
-            log_prior=nodes.read[:, free].sum(axis=1),
-            log_prompt=nodes.read[:, ~free].sum(axis=1),
-            log_response=np.concatenate([done.said[first], unread]),
-            inclusion=np.concatenate([done.chance[first], np.zeros(len(unread))]),
-            prompt_inclusion=np.where(is_seen, 1.0, nodes.chance),
-            resolution=0.0 if self.is_whole else 1.0 / self.size,
-            omitted=NOTHING_OMITTED if self.is_whole else self._omitted(kind),
-            lineage=nodes.lineage,
+            tokens=tokens,
+            log_prior=read[:, free].sum(axis=1),
+            log_prompt=read[:, ~free].sum(axis=1),
+            log_response=said,
+            inclusion=done_chance,
+            prompt_inclusion=chance,
+            resolution=self._resolution,
+            omitted=NOTHING_OMITTED if self.is_whole else self._omitted(heard),
+            lineage=lineage,
         )
 
     def thinned(self) -> Thinned:
@@ -206,378 +214,309 @@ class TreeSearch:
         A tuple that was read to the end of two responses shares with itself the draws up to the
         end of the prompt.
         """
-        chance = np.concatenate([done.chance for done in self.done])
-        lineages = [done.nodes.lineage.below(done.node, done.nodes.chance) for done in self.done]
-        return Thinned(
-            chance, chance, 0.0 if self.is_whole else 1.0 / self.size, Lineage.joined(lineages)
-        )
-
-    def _allot(self, roots: Int[np.ndarray, "b"], chance: Float[np.ndarray, "b"]) -> None:
-        """Let the next round draw first tokens by the share that is left under each."""
-        log_whole = self.log_left.copy()
-        for done in self.done:
-            log_y = done.nodes.read.sum(axis=1) + done.said.sum(axis=1)
-            log_share = log_y - logsumexp(log_y - np.log(done.chance)) - np.log(len(self.done))
-            np.logaddexp.at(
-                log_whole, np.searchsorted(self.allowed[0], done.nodes.tokens[:, 0]), log_share
-            )
-        log_all = logsumexp(TEMPER * log_whole[roots] - np.log(chance))
-        self.log_allotted[roots] = TEMPER * self.log_left[roots] - log_all
-
-    def _omitted(self, kind: int) -> Omitted:
-        """Return bounds for tuples dropped in a response, and for all others by first token."""
-        part, free = self.part[kind], self.line.free
-        log_x, said = part.nodes.read.sum(axis=1), part.said.sum(axis=1)
-        seen = self.done[kind].nodes.joined(part.nodes)
-        prior = np.exp(self.log_first)
-        left = prior - np.bincount(
-            np.searchsorted(self.allowed[0], seen.tokens[:, 0]),
-            weights=np.exp(seen.read[:, free].sum(axis=1)),
-            minlength=len(prior),
-        )
-        if self.line.n_places == 1:
-            prior[np.searchsorted(self.allowed[0], seen.tokens[:, 0])] = 0.0
-            left = prior
-        blocks = np.flatnonzero(prior > 0.0)
-        log_left = np.log(np.maximum(left, _SLACK * prior)[blocks])
-        log_bound = log_left + self.log_seen[blocks]
-        return Omitted(
-            log_prior=np.concatenate([part.nodes.read[:, free].sum(axis=1), log_left]),
-            log_prompt_bound=np.concatenate([log_x, log_bound]),
-            log_response_bound=np.concatenate([log_x + said, log_bound]),
-            log_b_bound=np.concatenate([said, np.zeros(len(blocks))]),
-        )
-
-    def _nothing(self, n_said: int) -> Readings:
-        n_places, n_tokens = self.line.n_places, len(self.line.tokens)
-        lineage = Lineage(
-            label=np.empty((0, n_places - 1), dtype=np.int64), chance=np.empty((0, n_places - 1))
-        )
-        nodes = Nodes(
-            tokens=np.empty((0, n_places), dtype=np.int64), read=np.empty((0, n_tokens)),
-            chance=np.empty(0), lineage=lineage,
-        )  # fmt: skip
-        return Readings(
-            nodes=nodes, node=np.empty(0, dtype=np.int64), said=np.empty((0, n_said)),
-            chance=np.empty(0),
-        )  # fmt: skip
-
-    def _settle(self) -> None:
-        """Take what was read to the end as certain from now on."""
-        self.done = [readings.settled() for readings in self.done]
-        self.part = [readings.settled() for readings in self.part]
-        self.seen = [set(map(tuple, one.nodes.tokens.tolist())) for one in self.part]
-        self.log_left = np.full(len(self.log_first), -np.inf)
-        self.aside = 0.0
-        self.known, self.closed = {}, {}
-        for kind, readings in enumerate(self.done):
-            for tokens in map(tuple, readings.nodes.tokens.tolist()):
-                self.known[tokens] = self.known.get(tokens, 0) | 1 << kind
-        for tokens, bits in self.known.items():
-            if bits == self._every_kind:
-                place = int(np.searchsorted(self.allowed[-1], tokens[-1]))
-                self.closed.setdefault(tokens[:-1], []).append(place)
+        nodes, done = self.nodes, [heard.done for heard in self.heard]
+        chance = np.concatenate([heard.chance[heard.done] for heard in self.heard])
+        lineages = [nodes.lineage.take(one).below(one, nodes.chance[one]) for one in done]
+        return Thinned(chance, chance, self._resolution, Lineage.joined(lineages))
 
     @property
-    def _every_kind(self) -> int:
-        return (1 << len(self.line.responses)) - 1
+    def _resolution(self) -> float:
+        return 0.0 if self.is_whole else 1.0 / self.size
 
-    def _closed(self) -> Float[np.ndarray, "n L"]:
-        """Return what was read of the line by each tuple that was read to every end."""
-        nodes = self.done[0].nodes
-        bits = [self.known.get(tokens, 0) for tokens in map(tuple, nodes.tokens.tolist())]
-        return np.asarray(nodes.read[np.array(bits, dtype=np.int64) == self._every_kind])
+    @property
+    def _is_told(self) -> bool:
+        """Whether D is known once the prior is: one position, which is the prompt's last."""
+        return self.line.n_places == 1 and self.line.n_last == 0
 
-    def _front(self, roots: Int[np.ndarray, "b"], chance: Float[np.ndarray, "b"]) -> Front:
-        tokens = self.allowed[0][roots][:, None]
-        branches = self.stem.branches(self.line.length, len(roots))
-        branches.append(tokens)
-        lineage = Lineage(
-            label=np.empty((len(roots), 0), dtype=np.int64), chance=np.empty((len(roots), 0))
+    def lots(self, before: tuple[int, ...]) -> Float[np.ndarray, "v"]:
+        """Return the lots of all tokens after some: the same whenever they are asked for."""
+        return generator(self.key, *before).random(len(self.allowed[len(before)]))
+
+    def _roots(self) -> Int[np.ndarray, "n"]:
+        """Return the place of the first token of what the latest round read."""
+        return np.asarray(np.searchsorted(self.allowed[0], self.nodes.tokens[:, 0]))
+
+    def _unseen(self) -> Int[np.ndarray, "r"]:
+        """Return the first tokens under which the latest round read no tuple."""
+        return np.setdiff1d(np.flatnonzero(self.log_first > -np.inf), self._roots())
+
+    def _omitted(self, heard: Heard) -> Omitted:
+        """Return bounds for tuples dropped in a response, and for all others by first token."""
+        nodes, part = self.nodes, np.flatnonzero(heard.chance == 0.0)
+        log_prior, log_b = nodes.read[:, self.line.free].sum(axis=1), heard.log_b[part]
+        if self.line.n_places == 1:
+            blocks = self._unseen()
+            log_left = self.log_first[blocks]
+        else:
+            whole = np.exp(self.log_first)
+            seen = np.bincount(self._roots(), weights=np.exp(log_prior), minlength=len(whole))
+            blocks = np.flatnonzero(whole > 0.0)
+            log_left = np.log(np.maximum(whole - seen, _SLACK * whole)[blocks])
+        log_bound = log_left + self.log_seen[blocks]
+        return Omitted(
+            log_prior=np.concatenate([log_prior[part], log_left]),
+            log_prompt_bound=np.concatenate([nodes.log_x[part], log_bound]),
+            log_response_bound=np.concatenate([nodes.log_x[part] + log_b, log_bound]),
+            log_b_bound=np.concatenate([log_b, np.zeros(len(blocks))]),
         )
+
+    def _take(self, n: int) -> None:
+        """Take the first of what the memo has, read to every end, as certain."""
+        tokens = np.array(list(self.memo.rows), dtype=np.int64).reshape(-1, self.line.n_places)
+        self.nodes = Nodes.sure(tokens[:n], self.memo.read[:n])
+        self.heard = [Heard(said=said[:n], chance=np.ones(n)) for said in self.memo.said]
+
+    def _take_all(self) -> None:
+        self._take(len(self.memo.read))
+
+    def _front(
+        self,
+        roots: Int[np.ndarray, "b"],
+        chance: Float[np.ndarray, "b"],
+        lot: Float[np.ndarray, "b"],
+    ) -> Front:
+        tokens = self.allowed[0][roots][:, None]
+        row = self._known(tokens)
+        at = np.where(row < 0, np.cumsum(row < 0) - 1, -1)
+        n_new = int((row < 0).sum())
+        shoots = Shoots(
+            at=at, branches=self.stem.branches(self.line.length, n_new) if n_new else None
+        )
+        shoots.append(tokens)
         return Front(
-            root=roots, tokens=tokens, read=self.log_first[roots][:, None], chance=chance,
-            is_actual=tokens[:, 0] == self.line.actual[0], lineage=lineage, branches=branches,
+            root=roots, tokens=tokens, read=self.log_first[roots][:, None], chance=chance, mark=lot,
+            is_actual=tokens[:, 0] == self.line.actual[0],
+            lineage=Nodes.sure(tokens, tokens.astype(np.float64)).lineage, row=row, shoots=shoots,
         )  # fmt: skip
+
+    def _known(self, tokens: Int[np.ndarray, "b g"]) -> Int[np.ndarray, "b"]:
+        """Return where the memo has what was read to every end; -1 for all else."""
+        if tokens.shape[1] < self.line.n_places:
+            return np.full(len(tokens), -1)
+        return self.memo.find_whole(tokens)
 
     def _run(self, front: Front, size: float) -> None:
         """Read the line after each first token, drawing later tokens and thinning on the way."""
-        at, n_slots = 1, 1
+        at = 1
         later = size * later_share(len(self.suffix))
         while at < len(self.line.tokens) and len(front):
             if self.line.free[at]:
-                n_slots += 1
-                is_last = n_slots == self.line.n_places
-                self._expand(front, size if is_last else _BEFORE_LAST * size, is_last=is_last)
+                is_last = front.tokens.shape[1] + 1 == self.line.n_places
+                self._expand(front, size if is_last else _BEFORE_LAST * size)
                 at += 1
             else:
-                at = self._read(front, at, later, is_last=n_slots == self.line.n_places)
+                at = self._read(front, at, later)
         if len(front):
             self._answer(front, later)
+            self.memo.note(self.nodes, self.heard)
+        else:  # what stands there is impossible, and so was all else that was drawn
+            self._take(0)
 
-    def _read(self, front: Front, at: int, size: float, *, is_last: bool) -> int:
+    def _step(self, n_rows: int, n_read: int, n_all: int, n_left: int) -> int:
+        """Return how many tokens to read before the next thinning, of a run and of all read."""
+        again = self.line.length + n_all if self.stem.reads_anew else 0
+        return step_size(n_rows, max(n_read, again), n_left)
+
+    def _read(self, front: Front, at: int, size: float) -> int:
         """Read the prompt's tokens up to the next position, and return where that is.
 
         What is left at the end of the prompt is not thinned before `_answer` has noted it.
         """
-        end = at + self.line.run(at)
-        start = at
-        closed = self._closed() if is_last else np.empty((0, len(self.line.tokens)))
+        start, end = at, at + self.line.run(at)
         while at < end and len(front):
-            n = end - at if size == np.inf else step_size(len(front), at - start, end - at)
+            n = end - at if size == np.inf else self._step(len(front), at - start, at, end - at)
             block = np.broadcast_to(self.line.tokens[at : at + n], (len(front), n))
             is_end = at + n == len(self.line.tokens)
             has_more = not is_end or any(len(response) for response in self.line.responses)
-            front.read = np.concatenate(
-                [front.read, front.branches.grow(block, last=not has_more)], axis=1
-            )
+            known = self.memo.recall(front.row, at, at + n)
+            found = front.shoots.grow(block, known, last=not has_more)
+            front.read = np.concatenate([front.read, found], axis=1)
             at += n
             if front.tokens.shape[1] == 1:
-                self.log_seen[front.root] = front.read[:, 1:].sum(axis=1)
+                log_seen = np.minimum(self.log_seen[front.root], front.read[:, 1:].sum(axis=1))
+                self.log_seen[front.root] = log_seen
             if size < np.inf and not is_end:
-                self._thin_front(front, closed[:, :at].sum(axis=1), size)
+                front.chance = thin(front.log_y[None], front.chance, size)
+                front.chance[front.is_actual] = 1.0
+                self._keep(front)
         return end
 
-    def _thin_front(self, front: Front, log_closed: Float[np.ndarray, "c"], size: float) -> None:
-        log_share, after = thin(front.log_y[None], front.chance, log_closed[None], size)
-        after[front.is_actual] = 1.0
-        kept = self.rng.random(len(front)) * front.chance < after
-        self._leave(front.root[~kept], log_share[~kept])
-        front.chance = after
-        front.keep(np.flatnonzero(kept))
-
-    def _leave(self, roots: Int[np.ndarray, "d"], log_share: Float[np.ndarray, "d"]) -> None:
-        """Note what is not read on, by its first token."""
-        if len(roots):
+    def _keep(self, rows: Front | Answers) -> None:
+        """Go on with those that their lot lets go on."""
+        kept = np.flatnonzero(rows.mark < rows.chance)
+        if len(kept) < len(rows):
             self.is_whole = False
-            np.logaddexp.at(self.log_left, roots, log_share)
+            rows.keep(kept)
 
-    def _expand(self, front: Front, size: float, *, is_last: bool) -> None:
+    def _expand(self, front: Front, size: float) -> None:
         """Draw the next token of each node from all that the model may go on with."""
         n_slots = front.tokens.shape[1]
         log_weight = -np.log(front.chance)
-        log_share = front.log_y - float(logsumexp(front.log_y + log_weight))
-        drawn = self._draw_children(front, log_share, size, is_last=is_last)
+        log_share = _shares(front.log_y, log_weight)
+        drawn = self._draw_children(front, log_share, size)
         parent, token = drawn.parent, self.allowed[n_slots][drawn.child]
+        self._count_aside(front, drawn)
+        if len(parent) < int(drawn.n_open.sum()):
+            self.is_whole = False
+        chance = np.ones(len(parent))
         is_actual = front.is_actual[parent] & (token == self.line.actual[n_slots])
-        chance, kept = np.ones(len(parent)), np.ones(len(parent), dtype=bool)
         if size < np.inf:
-            log_all = float(logsumexp(TEMPER * log_share + log_weight + drawn.log_tempered))
+            log_all = _total(TEMPER * log_share + log_weight + drawn.log_tempered)
             chance = np.minimum(front.chance[parent], size * np.exp(drawn.log_chance - log_all))
             chance[is_actual] = 1.0
-            kept = drawn.lot < chance
-        self._leave_children(front, log_share, drawn, kept)
-        parent = parent[kept]
-        label, parent_chance = parent, front.chance[parent]
+        parent_chance = front.chance[parent]
         front.keep(parent)
-        front.chance, front.is_actual = chance[kept], is_actual[kept]
-        front.tokens = np.column_stack([front.tokens, token[kept]])
-        front.read = np.column_stack([front.read, drawn.log_prob[kept]])
-        front.lineage = front.lineage.below(label, parent_chance)
-        if len(front):
-            front.branches.append(front.tokens[:, -1:])
+        front.chance, front.mark, front.is_actual = chance, drawn.mark, is_actual
+        front.tokens = np.column_stack([front.tokens, token])
+        front.read = np.column_stack([front.read, drawn.log_prob])
+        front.lineage = front.lineage.below(parent, parent_chance)
+        self._keep(front)
+        front.row = self._known(front.tokens)
+        front.shoots = front.shoots.without(front.row >= 0)
+        front.shoots.append(front.tokens[:, -1:])
 
     def _draw_children(
-        self, front: Front, log_share: Float[np.ndarray, "b"], size: float, *, is_last: bool
+        self, front: Front, log_share: Float[np.ndarray, "b"], size: float
     ) -> Children:
-        """Return children drawn with at least the chance they are to have, and their lots.
+        """Return children drawn with at least the chance they are to have.
 
         Chances are allotted to a node by its share and by how flat its row is, and among its
         children as `guide` says. What they sum to is known once all rows were seen; until then it
         is taken for as little as it can be: no row counts less than one that is sure.
         """
-        least = float(logsumexp(TEMPER * log_share - np.log(front.chance)))
+        least = _total(TEMPER * log_share - np.log(front.chance))
         allowed = self.allowed[front.tokens.shape[1]]
-        actual = int(np.searchsorted(allowed, self.line.actual[front.tokens.shape[1]]))
-        chunks = []
-        at = 0
-        for whole_rows in front.branches.iter_rows():
+        actual = allowed == self.line.actual[front.tokens.shape[1]]
+        branches, chunks, at = front.shoots.live(), [], 0
+        for whole_rows in branches.iter_rows() if branches is not None else ():
             part = slice(at, at + len(whole_rows))
             rows = whole_rows[:, allowed]
-            log_allowed = logsumexp(rows)
             log_tempered = np.maximum(0.0, logsumexp(TEMPER * rows))
-            log_chance, lot = np.zeros(rows.shape), np.zeros(rows.shape)
-            most = np.ones(rows.shape)
+            log_chance, mark, most = np.zeros(rows.shape), np.zeros(rows.shape), np.ones(rows.shape)
             if size < np.inf:
                 log_node = TEMPER * log_share[part] + log_tempered
                 log_chance = log_node[:, None] + guide(rows, self.log_topic[allowed])
                 most = np.minimum(front.chance[part, None], size * np.exp(log_chance - least))
-                lot = self.rng.random(rows.shape) * front.chance[part, None]
-                lot[front.is_actual[part], actual] = 0.0
-                most[front.is_actual[part], actual] = 1.0
-            if is_last:
-                for i, tokens in enumerate(front.tokens[part].tolist()):
-                    rows[i, self.closed.get(tuple(tokens), [])] = -np.inf
-            is_open = rows > -np.inf
-            parent, child = np.nonzero(is_open & (lot < most))
+                most[np.ix_(front.is_actual[part], actual)] = 1.0
+                names = map(tuple, front.tokens[part].tolist())
+                mark = np.stack([self.lots(name) for name in names]) * front.chance[part, None]
+            parent, child = np.nonzero((rows > -np.inf) & (mark < most))
             chunk = Children(
                 parent=parent + at, child=child, log_prob=rows[parent, child],
-                lot=lot[parent, child], log_chance=log_chance[parent, child],
-                n_open=is_open.sum(axis=1), log_open=logsumexp(rows), log_allowed=log_allowed,
+                mark=mark[parent, child], log_chance=log_chance[parent, child],
+                n_open=(rows > -np.inf).sum(axis=1), log_allowed=logsumexp(rows),
                 log_tempered=log_tempered,
             )  # fmt: skip
             chunks.append(chunk)
             at += len(whole_rows)
         return Children.joined(chunks)
 
-    def _leave_children(
-        self,
-        front: Front,
-        log_share: Float[np.ndarray, "b"],
-        drawn: Children,
-        kept: Bool[np.ndarray, "c"],
-    ) -> None:
-        """Note the children that were not drawn, and the mass of ids that are not allowed."""
-        n_nodes, parent = len(front), drawn.parent[kept]
-        is_short = np.bincount(parent, minlength=n_nodes) < drawn.n_open
-        taken = np.bincount(parent, weights=np.exp(drawn.log_prob[kept]), minlength=n_nodes)
-        mass = np.exp(drawn.log_open[is_short])
-        left = np.maximum(mass - taken[is_short], _SLACK * mass)
-        self._leave(front.root[is_short], log_share[is_short] + np.log(left))
+    def _count_aside(self, front: Front, drawn: Children) -> None:
+        """Count the mass of ids that are not allowed at the next position."""
         log_prior = front.read[:, self.line.free[: front.read.shape[1]]].sum(axis=1)
         excluded = np.maximum(0.0, -np.expm1(np.minimum(0.0, drawn.log_allowed)))
         self.aside += float(np.sum(np.exp(log_prior) / front.chance * excluded))
 
     def _answer(self, front: Front, size: float) -> None:
         """Read the responses after each tuple, thinning them on the way."""
-        nodes = Nodes(
+        self.nodes = Nodes(
             tokens=front.tokens, read=front.read, chance=front.chance, lineage=front.lineage
         )
-        n_kinds = len(self.line.responses)
-        known = [self.known.get(tokens, 0) for tokens in map(tuple, front.tokens.tolist())]
-        is_open = (np.array(known)[:, None] >> np.arange(n_kinds) & 1) == 0
-        kept, chance = np.ones(len(front), dtype=bool), front.chance
-        n_read = self.line.n_last
-        if size < np.inf and n_read and any(map(len, self.line.responses)):
-            log_closed = self._closed().sum(axis=1)
-            log_share, chance = thin(front.log_y[None], front.chance, log_closed[None], size)
-            chance[front.is_actual] = 1.0
-            kept = self.rng.random(len(front)) * front.chance < chance
-            self._leave(front.root[~kept], log_share[~kept])
-        node, kind = np.nonzero((is_open & kept[:, None]).T)[::-1]
-        if len(node):
-            front.branches.keep(node)
-        answers = Answers(
-            node=node, kind=kind, said=np.empty((len(node), 0)), chance=chance[node],
-            branches=front.branches,
-        )  # fmt: skip
-        said = np.zeros((len(front), n_kinds))
-        is_done = self._hear(answers, nodes, front, said, size)
-        for one in range(n_kinds):
-            self._set_aside(one, nodes, is_open[:, one], is_done[:, one], said[:, one])
-
-    def _set_aside(
-        self,
-        kind: int,
-        nodes: Nodes,
-        is_open: Bool[np.ndarray, "n"],
-        is_done: Bool[np.ndarray, "n"],
-        said: Float[np.ndarray, "n"],
-    ) -> None:
-        """Keep what was read to the end of the prompt and not to that of a response."""
-        before, names = self.part[kind], list(map(tuple, nodes.tokens.tolist()))
-        finished = {name for name, done in zip(names, is_done.tolist(), strict=True) if done}
-        stays = [name not in finished for name in map(tuple, before.nodes.tokens.tolist())]
-        is_new = [name not in self.seen[kind] for name in names]
-        index = np.flatnonzero(is_open & ~is_done & np.array(is_new))
-        new = Readings(
-            nodes=nodes.take(index), node=index, said=said[index, None],
-            chance=nodes.chance[index],
-        )  # fmt: skip
-        self.part[kind] = before.take(np.flatnonzero(stays)).joined(new)
-
-    def _hear(
-        self,
-        answers: Answers,
-        nodes: Nodes,
-        front: Front,
-        said: Float[np.ndarray, "n K"],
-        size: float,
-    ) -> Bool[np.ndarray, "n K"]:
-        """Read all responses, and return which node was read to the end of which."""
-        lengths = np.array([len(response) for response in self.line.responses])
-        is_done = np.zeros(said.shape, dtype=bool)
-        t = 0
+        n, responses = len(front), self.line.responses
+        self.heard = [Heard(said=np.zeros((n, len(r))), chance=np.zeros(n)) for r in responses]
+        answers = self._answers(front)
+        t, lengths = 0, np.array([len(response) for response in responses])
         while True:
-            ended = lengths[answers.kind] == t
-            for kind in np.unique(answers.kind[ended]).tolist():
-                self._finish(answers, nodes, ended & (answers.kind == kind), kind)
-            is_done[answers.node[ended], answers.kind[ended]] = True
-            answers.keep(np.flatnonzero(~ended))
+            if size < np.inf and (t or self.line.n_last):
+                self._thin_answers(answers, front.is_actual, t, size)
+            for kind in np.flatnonzero(lengths == t).tolist():
+                ended = answers.kind == kind
+                self.heard[kind].chance[answers.node[ended]] = answers.chance[ended]
+            answers.keep(np.flatnonzero(lengths[answers.kind] > t))
             if not len(answers):
-                return is_done
+                return
             left = int(lengths[answers.kind].min()) - t
-            n = left if size == np.inf else step_size(len(answers), self.line.n_last + t, left)
-            texts = [response[t : t + n] for response in self.line.responses]
-            block = np.array([texts[kind] for kind in answers.kind.tolist()])
-            is_end = bool(np.all(lengths[answers.kind] == t + n))
-            heard = answers.branches.grow(block, last=is_end)
-            answers.said = np.concatenate([answers.said, heard], axis=1)
-            t += n
-            said[answers.node, answers.kind] = answers.said.sum(axis=1)
-            if size < np.inf:
-                self._thin_answers(answers, nodes, front, lengths, size)
+            n_all = len(self.line.tokens) + t
+            n_read = self.line.n_last + t
+            step = left if size == np.inf else self._step(len(answers), n_read, n_all, left)
+            self._hear(answers, t, t + step)
+            t += step
+
+    def _answers(self, front: Front) -> Answers:
+        """Return every tuple with every response, nothing of it read."""
+        n, n_kinds = len(front), len(self.line.responses)
+        node, kind = np.tile(np.arange(n), n_kinds), np.repeat(np.arange(n_kinds), n)
+        names = list(map(tuple, front.tokens.tolist()))
+        lots = [
+            generator(self.key, *name, "response", other).random()
+            for other in range(1, n_kinds)
+            for name in names
+        ]
+        row = self.memo.find(front.tokens)[node]
+        known = row >= 0
+        known[known] = self.memo.is_heard[row[known], kind[known]]
+        return Answers(
+            node=node, kind=kind, chance=front.chance[node],
+            mark=np.concatenate([front.mark, np.array(lots) * np.tile(front.chance, n_kinds - 1)]),
+            row=np.where(known, row, -1), shoots=front.shoots.take(node).without(known),
+        )  # fmt: skip
 
     def _thin_answers(
-        self,
-        answers: Answers,
-        nodes: Nodes,
-        front: Front,
-        lengths: Int[np.ndarray, "K"],
-        size: float,
+        self, answers: Answers, is_actual: Bool[np.ndarray, "n"], t: int, size: float
     ) -> None:
         """Drop some of those whose response goes on, each response for itself."""
-        t = answers.said.shape[1]
-        chance = answers.chance.copy()
-        said = answers.said.sum(axis=1)
-        log_y = nodes.read[answers.node].sum(axis=1) + said
-        log_share = np.full(len(answers), -np.inf)
-        for kind in np.unique(answers.kind[lengths[answers.kind] > t]).tolist():
+        for kind, response in enumerate(self.line.responses):
             own = np.flatnonzero(answers.kind == kind)
-            done = self.done[kind]
-            log_x, log_sure = log_y[own] - said[own], done.nodes.read.sum(axis=1)
-            log_share[own], chance[own] = thin(
-                np.array([log_x, log_y[own]]), chance[own],
-                np.array([log_sure, log_sure + done.said[:, :t].sum(axis=1)]), size,
-            )  # fmt: skip
-        chance[front.is_actual[answers.node]] = 1.0
-        kept = self.rng.random(len(answers)) * answers.chance < chance
-        dropped = front.root[answers.node[~kept]]
-        self._leave(dropped, log_share[~kept] - np.log(len(lengths)))
-        answers.chance = chance
-        answers.keep(np.flatnonzero(kept))
+            if len(response) > t and len(own):
+                node = answers.node[own]
+                log_x = self.nodes.log_x[node]
+                log_ys = np.array([log_x, log_x + self.heard[kind].log_b[node]])
+                answers.chance[own] = thin(log_ys, answers.chance[own], size)
+        answers.chance[is_actual[answers.node]] = 1.0
+        self._keep(answers)
 
-    def _finish(
-        self, answers: Answers, nodes: Nodes, ended: Bool[np.ndarray, "b"], kind: int
-    ) -> None:
-        node = answers.node[ended]
-        read = Readings(
-            nodes=nodes.take(node), node=node, said=answers.said[ended],
-            chance=answers.chance[ended],
-        )  # fmt: skip
-        self.done[kind] = self.done[kind].joined(read)
+    def _hear(self, answers: Answers, start: int, stop: int) -> None:
+        """Read some tokens of the responses."""
+        block = np.empty((len(answers), stop - start), dtype=np.int64)
+        known = np.empty(block.shape)
+        kinds = np.unique(answers.kind).tolist()
+        for kind in kinds:
+            own = answers.kind == kind
+            block[own] = self.line.responses[kind][start:stop]
+            known[own] = self.memo.recall(answers.row[own], start, stop, kind=kind)
+        is_end = all(len(self.line.responses[kind]) == stop for kind in kinds)
+        found = answers.shoots.grow(block, known, last=is_end)
+        for kind in kinds:
+            own = answers.kind == kind
+            self.heard[kind].said[answers.node[own], start:stop] = found[own]
 
 
 def thin(
-    log_y: Float[np.ndarray, "k b"],
-    chance: Float[np.ndarray, "b"],
-    log_sure: Float[np.ndarray, "k c"],
-    size: float,
-) -> tuple[Float[np.ndarray, "b"], Float[np.ndarray, "b"]]:
-    """Return each node's share of the posterior, and the chance to have come so far and go on.
+    log_y: Float[np.ndarray, "k b"], chance: Float[np.ndarray, "b"], size: float
+) -> Float[np.ndarray, "b"]:
+    """Return each node's chance to have come so far and go on.
 
     Args:
         log_y: Shape ``(k, b)``: log weight of what was read, nats; at several points, of which each
             counts alike: what the response rules out still makes up the law that it is compared
             with.
         chance: Shape ``(b,)``: of having come so far.
-        log_sure: Shape ``(k, c)``: log weight of what is certain, read as far.
         size: How many would go on if the posterior were flat.
     """
-    log_weight = np.concatenate([np.zeros(log_sure.shape[1]), -np.log(chance)])
-    log_every = np.concatenate([log_sure, log_y], axis=1)
-    log_shares = log_every - logsumexp(log_every + log_weight)[:, None]
-    log_share = logsumexp(log_shares, axis=0) - np.log(len(log_every))
-    log_all = float(logsumexp(TEMPER * log_share + log_weight))
-    own = np.asarray(log_share[log_sure.shape[1] :])
-    return own, np.minimum(chance, size * np.exp(TEMPER * own - log_all))
+    log_weight = -np.log(chance)
+    log_share = logsumexp(_shares(log_y, log_weight), axis=0)
+    most = size * np.exp(_shares(TEMPER * log_share, log_weight))
+    return np.asarray(np.minimum(chance, most))
+
+
+def _shares(
+    log_y: Float[np.ndarray, "*k b"], log_weight: Float[np.ndarray, "b"]
+) -> Float[np.ndarray, "*k b"]:
+    """Return the log of each one's share in the weighted sum, ``-inf`` for all if that is 0."""
+    return np.asarray(log_y - _total(log_y + log_weight))
+
+
+def _total(log_weights: Float[np.ndarray, "*k b"]) -> Float[np.ndarray, "*k 1"]:
+    """Return the log of the sum, 0 where nothing has any weight."""
+    total = logsumexp(log_weights)[..., None]
+    return np.asarray(np.where(np.isneginf(total), 0.0, total))
