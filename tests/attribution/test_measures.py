@@ -285,7 +285,6 @@ def test_nothing_omitted_has_no_mass():
     assert len(NOTHING_OMITTED.log_prior) == 0
 
 
-@pytest.mark.xfail(strict=True, reason="all were read to the prompt's end by chance: not for sure")
 def test_candidates_that_were_all_there_by_chance_are_not_known_for_sure():
     law = peaked_law("small", seed=1, n_vocab=12, n_prompt=2, n_response=6, response=3.0)
     search = law.search(0)

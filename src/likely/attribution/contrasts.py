@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from likely.attribution.adaptive import Forecast, Hunt, Method, Reason, found_by
+from likely.attribution.adaptive import Forecast, Hunt, Method, Reason, found_by, least_half
 from likely.attribution.case import Prompt, frame_case
 from likely.attribution.eligible import Rule
 from likely.attribution.gathering import (
@@ -300,7 +300,8 @@ def hunt_difference(search: TreeSearch, *, tolerance: float, level: float) -> Hu
 
     def aim() -> tuple[Estimate, Forecast]:
         difference = Difference.of(search)
-        return difference.estimate(level=level, method="adaptive"), difference.forecast
+        found = difference.estimate(level=level, method="adaptive", least=least_half(tolerance))
+        return found, difference.forecast
 
     return Hunt(search, aim, tolerance=tolerance)
 
@@ -346,15 +347,17 @@ class Difference:
             influence=np.concatenate(influences),
         )  # fmt: skip
 
-    def estimate(self, *, level: float, method: str) -> Estimate:
+    def estimate(self, *, level: float, method: str, least: float = 0.0) -> Estimate:
         """Return the score for the first response less that for the other."""
         value = self.log_odds - (self.log_n[0] - self.log_n[1])
-        return self.thinned.estimate(value, self.influence, level=level, method=method)
+        return self.thinned.estimate(value, self.influence, level=level, method=method, least=least)
 
-    def log_odds_rest(self, *, level: float, method: str) -> Estimate:
+    def log_odds_rest(self, *, level: float, method: str, least: float = 0.0) -> Estimate:
         """Return the log-odds of the responses given the rest of the prompt."""
         value = self.log_n[0] - self.log_n[1]
-        return self.thinned.estimate(value, -self.influence, level=level, method=method)
+        return self.thinned.estimate(
+            value, -self.influence, level=level, method=method, least=least
+        )
 
     def forecast(self, factor: float) -> float:
         """Return the standard error to expect of a round ``factor`` times as large."""
@@ -381,10 +384,11 @@ class _Both:
             for kind in (0, 1)
         )  # fmt: skip
         difference = Difference.of(search)
+        level, method, least = terms.level, hunt.method, least_half(terms.tolerance)
         return cls(
             answered=(first, second),
-            difference=difference.estimate(level=terms.level, method=hunt.method),
-            log_odds_rest=difference.log_odds_rest(level=terms.level, method=hunt.method),
+            difference=difference.estimate(level=level, method=method, least=least),
+            log_odds_rest=difference.log_odds_rest(level=level, method=method, least=least),
             hunt=hunt,
         )
 

@@ -148,27 +148,28 @@ class Measures:
         return estimate_names(cls)
 
 
-def measure(evidence: Evidence, *, level: float, method: str) -> Measures:
+def measure(evidence: Evidence, *, level: float, method: str, least: float = 0.0) -> Measures:
     """Return every number of one place.
 
     Args:
         evidence: Of the place, the actual candidate first and evaluated for sure.
         level: Coverage of intervals.
         method: How the candidates were chosen.
+        least: Half the width that the interval of a number from draws has at least, nats.
 
     Raises:
         InputError: The prompt or the response is impossible, so that nothing can be said.
     """
-    return measuring(evidence, level=level, method=method).run()
+    return measuring(evidence, level=level, method=method, least=least).run()
 
 
 def _done(evidence: Evidence) -> Bool[np.ndarray, "n"]:
     return evidence.inclusion > 0.0
 
 
-def measuring(evidence: Evidence, *, level: float, method: str) -> "Measuring":
+def measuring(evidence: Evidence, *, level: float, method: str, least: float = 0.0) -> "Measuring":
     """Return what computes the numbers of one place; see `measure`."""
-    return Measuring(evidence, final_sample(evidence), _prompt(evidence), level, method)
+    return Measuring(evidence, final_sample(evidence), _prompt(evidence), level, method, least)
 
 
 def final_sample(evidence: Evidence) -> Sample:
@@ -189,8 +190,9 @@ def final_sample(evidence: Evidence) -> Sample:
 
 def _prompt(evidence: Evidence) -> Sample:
     n_seen = int((~_done(evidence)).sum())  # to the end of the prompt, and not further
-    is_whole = evidence.omitted.n == n_seen
     chance = evidence.prompt_inclusion
+    # All of them may be there by chance: then D is their sum as estimated, and not for sure.
+    is_whole = evidence.omitted.n == n_seen and bool(np.all(chance == 1.0))
     return Sample(
         Thinned(chance, chance, 0.0 if is_whole else evidence.resolution, evidence.lineage),
         evidence.log_prior + evidence.log_prompt,
@@ -208,6 +210,7 @@ class Measuring:
         prompt: Those that were evaluated to the end of the prompt.
         level: Coverage of intervals.
         method: How the candidates were chosen.
+        least: Half the width that the interval of a number from draws has at least.
     """
 
     evidence: Evidence
@@ -215,6 +218,7 @@ class Measuring:
     prompt: Sample
     level: float
     method: str
+    least: float
 
     def check(self) -> None:
         """Raise unless prompt and response are possible; see `measure`."""
@@ -276,8 +280,8 @@ class Measuring:
     ) -> Estimate:
         thinned = (sample or self.final).thinned
         return thinned.estimate(
-            value, influence, earlier=earlier, level=self.level, method=self.method, low=low,
-            high=high,
+            value, influence, earlier=earlier, level=self.level, method=self.method,
+            least=self.least, low=low, high=high,
         )  # fmt: skip
 
     @cached_property

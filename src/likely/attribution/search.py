@@ -293,7 +293,7 @@ class Search:
         """Read new candidates with the first tokens after them; return those that are possible."""
         is_new = self.row[live.index] < 0
         fresh = live.index[is_new]
-        step = self._step(len(fresh), 0, is_whole=is_whole)
+        step = self._step(len(live.index), 0, is_whole=is_whole)
         read = np.zeros((len(live.index), step))
         read[~is_new] = self.read[self.row[live.index[~is_new]], :step]
         if not len(fresh):
@@ -417,7 +417,8 @@ class Search:
         """Return what was read with the next tokens: of new candidates from the model."""
         is_new = self.row[live.index] < 0
         n_new, n_read = int(is_new.sum()), read.shape[1]
-        step = self._step(n_new, n_read, is_whole=is_whole)
+        # By all that live, not by the new ones: which are new is up to the draws before.
+        step = self._step(len(live.index), n_read, is_whole=is_whole)
         upto = n_read + step
         more = np.empty((len(live.index), step))
         more[~is_new] = self.read[self.row[live.index[~is_new]], n_read:upto]

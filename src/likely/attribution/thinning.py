@@ -26,7 +26,7 @@ the sum above.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -216,6 +216,7 @@ class Thinned:
         level: float,
         unit: Unit = "nats",
         method: str,
+        least: float = 0.0,
         low: float = -np.inf,
         high: float = np.inf,
     ) -> Estimate:
@@ -228,6 +229,7 @@ class Thinned:
             level: Coverage of the interval.
             unit: Of the value.
             method: How the candidates were chosen.
+            least: Half the width that the interval has at least, before it is cut.
             low: The least that the number can be.
             high: The most.
         """
@@ -238,7 +240,10 @@ class Thinned:
             value, spread.error, df=spread.df, level=level, method=method, unit=unit,
             diagnostics=spread.to_dict(),
         )  # fmt: skip
-        return found.within(low, high)
+        wide = replace(
+            found, low=min(found.low, value - least), high=max(found.high, value + least)
+        )
+        return wide.within(low, high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
