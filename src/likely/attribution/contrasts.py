@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from likely.attribution.adaptive import Forecast, Hunt, Method, Reason, found_by, least_half
+from likely.attribution.adaptive import Forecast, Hunt, Method, Reason, found_by
 from likely.attribution.case import Prompt, frame_case
 from likely.attribution.eligible import Rule
 from likely.attribution.gathering import (
@@ -300,7 +300,7 @@ def hunt_difference(search: TreeSearch, *, tolerance: float, level: float) -> Hu
 
     def aim() -> tuple[Estimate, Forecast]:
         difference = Difference.of(search)
-        found = difference.estimate(level=level, method="adaptive", least=least_half(tolerance))
+        found = difference.estimate(level=level, method="adaptive", missed=tolerance)
         return found, difference.forecast
 
     return Hunt(search, aim, tolerance=tolerance)
@@ -347,16 +347,24 @@ class Difference:
             influence=np.concatenate(influences),
         )  # fmt: skip
 
-    def estimate(self, *, level: float, method: str, least: float = 0.0) -> Estimate:
-        """Return the score for the first response less that for the other."""
-        value = self.log_odds - (self.log_n[0] - self.log_n[1])
-        return self.thinned.estimate(value, self.influence, level=level, method=method, least=least)
+    def estimate(self, *, level: float, method: str, missed: float = 0.0) -> Estimate:
+        """Return the score for the first response less that for the other.
 
-    def log_odds_rest(self, *, level: float, method: str, least: float = 0.0) -> Estimate:
-        """Return the log-odds of the responses given the rest of the prompt."""
+        Args:
+            level: Coverage.
+            method: How the candidates were chosen.
+            missed: As `likely.attribution.measures.measure` takes it.
+        """
+        value = self.log_odds - (self.log_n[0] - self.log_n[1])
+        return self.thinned.estimate(
+            value, self.influence, level=level, method=method, least=missed / 2.0
+        )
+
+    def log_odds_rest(self, *, level: float, method: str, missed: float = 0.0) -> Estimate:
+        """Return the log-odds of the responses given the rest of the prompt; see `estimate`."""
         value = self.log_n[0] - self.log_n[1]
         return self.thinned.estimate(
-            value, -self.influence, level=level, method=method, least=least
+            value, -self.influence, level=level, method=method, least=missed / 2.0
         )
 
     def forecast(self, factor: float) -> float:
@@ -384,11 +392,11 @@ class _Both:
             for kind in (0, 1)
         )  # fmt: skip
         difference = Difference.of(search)
-        level, method, least = terms.level, hunt.method, least_half(terms.tolerance)
+        level, method, missed = terms.level, hunt.method, terms.tolerance
         return cls(
             answered=(first, second),
-            difference=difference.estimate(level=level, method=method, least=least),
-            log_odds_rest=difference.log_odds_rest(level=level, method=method, least=least),
+            difference=difference.estimate(level=level, method=method, missed=missed),
+            log_odds_rest=difference.log_odds_rest(level=level, method=method, missed=missed),
             hunt=hunt,
         )
 

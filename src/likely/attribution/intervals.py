@@ -149,7 +149,7 @@ def entropy_interval(entropy: float, *, most_omitted: float, n_omitted: int) -> 
     log_n = math.log(n_omitted)
 
     def at(eps: float, rest: float) -> float:
-        return (1.0 - eps) * entropy + _two_outcomes(eps) + eps * rest
+        return (1.0 - eps) * entropy + two_outcomes(eps) + eps * rest
 
     # Both ends are concave in eps: the least is at an end; the most where the derivative is 0.
     least = min(entropy, at(most_omitted, 0.0))
@@ -157,7 +157,8 @@ def entropy_interval(entropy: float, *, most_omitted: float, n_omitted: int) -> 
     return least, at(min(peak, most_omitted), log_n)
 
 
-def _two_outcomes(prob: float) -> float:
+def two_outcomes(prob: float) -> float:
+    """Return the entropy of a law of two outcomes, one of this probability."""
     if prob <= 0.0 or prob >= 1.0:
         return 0.0
     return -prob * math.log(prob) - (1.0 - prob) * math.log1p(-prob)

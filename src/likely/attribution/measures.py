@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from likely.attribution.evidence import Evidence
+from likely.attribution.intervals import two_outcomes
 from likely.attribution.thinning import Thinned
 from likely.core.estimate import Estimate, estimate_names
 from likely.core.logspace import logsumexp
@@ -148,28 +149,31 @@ class Measures:
         return estimate_names(cls)
 
 
-def measure(evidence: Evidence, *, level: float, method: str, least: float = 0.0) -> Measures:
+def measure(evidence: Evidence, *, level: float, method: str, missed: float = 0.0) -> Measures:
     """Return every number of one place.
 
     Args:
         evidence: Of the place, the actual candidate first and evaluated for sure.
         level: Coverage of intervals.
         method: How the candidates were chosen.
-        least: Half the width that the interval of a number from draws has at least, nats.
+        missed: Share of a posterior that no draw may have met. A rare candidate that none has met
+            leaves no trace in a standard error, so no interval is narrower than what this share
+            would change: log D by the share, an entropy by that of having it or not, a score, where
+            it is taken from N and D alike, by half of it.
 
     Raises:
         InputError: The prompt or the response is impossible, so that nothing can be said.
     """
-    return measuring(evidence, level=level, method=method, least=least).run()
+    return measuring(evidence, level=level, method=method, missed=missed).run()
 
 
 def _done(evidence: Evidence) -> Bool[np.ndarray, "n"]:
     return evidence.inclusion > 0.0
 
 
-def measuring(evidence: Evidence, *, level: float, method: str, least: float = 0.0) -> "Measuring":
+def measuring(evidence: Evidence, *, level: float, method: str, missed: float = 0.0) -> "Measuring":
     """Return what computes the numbers of one place; see `measure`."""
-    return Measuring(evidence, final_sample(evidence), _prompt(evidence), level, method, least)
+    return Measuring(evidence, final_sample(evidence), _prompt(evidence), level, method, missed)
 
 
 def final_sample(evidence: Evidence) -> Sample:
@@ -210,7 +214,7 @@ class Measuring:
         prompt: Those that were evaluated to the end of the prompt.
         level: Coverage of intervals.
         method: How the candidates were chosen.
-        least: Half the width that the interval of a number from draws has at least.
+        missed: As `measure` takes it.
     """
 
     evidence: Evidence
@@ -218,7 +222,7 @@ class Measuring:
     prompt: Sample
     level: float
     method: str
-    least: float
+    missed: float
 
     def check(self) -> None:
         """Raise unless prompt and response are possible; see `measure`."""
@@ -275,13 +279,14 @@ class Measuring:
         *,
         earlier: Float[np.ndarray, "n"] | None = None,
         sample: Sample | None = None,
+        least: float | None = None,
         low: float = -np.inf,
         high: float = np.inf,
     ) -> Estimate:
         thinned = (sample or self.final).thinned
         return thinned.estimate(
             value, influence, earlier=earlier, level=self.level, method=self.method,
-            least=self.least, low=low, high=high,
+            least=self.missed if least is None else least, low=low, high=high,
         )  # fmt: skip
 
     @cached_property
@@ -324,6 +329,7 @@ class Measuring:
             value,
             sign * (self._lean * final.q - final.q_response),
             earlier=sign * (final.q - final.q_response),
+            least=self.missed / 2.0,
             high=high,
         )
 
@@ -344,7 +350,9 @@ class Measuring:
         )
         value = max(0.0, -sample.mean(law, log_law))
         influence = _times(law, 1.0 - log_law - value)
-        return self._estimate(value, influence, sample=sample, low=0.0)
+        return self._estimate(
+            value, influence, sample=sample, least=two_outcomes(min(0.5, self.missed)), low=0.0
+        )
 
     def _entropy_change(self) -> Estimate:
         final = self.final
@@ -355,7 +363,8 @@ class Measuring:
         influence = _times(final.q, 1.0 - final.log_q - before) - _times(
             final.q_response, 1.0 - final.log_q_response - after
         )
-        return self._estimate(before - after, influence)
+        least = two_outcomes(min(0.5, self.missed))
+        return self._estimate(before - after, influence, least=least)
 
     def _information(self) -> Estimate:
         final = self.final

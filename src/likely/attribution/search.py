@@ -33,6 +33,11 @@ _LATER = 0.6
 first stage a candidate costs one evaluation and nearly all of the variance arises; after it a
 candidate that stays costs as many as there are tokens to read."""
 
+_BY_PRIOR = 32.0
+"""Least size of the draws that follow the prior alone, to the end of the response. They are for the
+interventional score, an average over the prior: candidates that the rest of the prompt rules out
+weigh in it, and thinned by the posterior few of them would be left (docs)."""
+
 _PRIOR_POWER, _TOPIC_POWER, _SLOPE_POWER = 0.5, 0.8, 0.5
 _SLOPE_SHARE = 0.25  # of the first draws that follow the slope, where there is one (docs)
 
@@ -85,6 +90,11 @@ def _total(log_weights: Float[np.ndarray, "*rows V"]) -> Float[np.ndarray, "*row
     """Return the log of the sum of each row, 0 for a row of impossible ones."""
     total = logsumexp(log_weights)[..., None]
     return np.asarray(np.where(np.isneginf(total), 0.0, total))
+
+
+def by_prior(log_prior: Float[np.ndarray, "*rows V"], size: float) -> Float[np.ndarray, "*rows V"]:
+    """Return the least chance of each candidate in a stage of this size, after its prior."""
+    return np.asarray(min(_BY_PRIOR, size) * np.exp(log_prior))
 
 
 def later_share(n_after: int) -> float:
@@ -377,7 +387,9 @@ class Search:
         log_weight = -np.log(live.chance)
         log_share = self._log_share(self.log_prior[live.index], read, log_weight)
         log_total = float(logsumexp(TEMPER * log_share + log_weight))
-        after = np.minimum(live.chance, size * np.exp(TEMPER * log_share - log_total))
+        wanted = size * np.exp(TEMPER * log_share - log_total)
+        least = by_prior(self.log_prior[live.index], size)
+        after = np.minimum(live.chance, np.maximum(wanted, least))
         after[self.allowed[live.index] == self.actual] = 1.0
         stays = self.lot[live.index] < after
         stays |= self.allowed[live.index] == self.actual

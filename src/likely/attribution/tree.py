@@ -43,7 +43,15 @@ from likely.attribution.readings import (
     Nodes,
     Shoots,
 )
-from likely.attribution.search import AT_ONCE, TEMPER, guide, later_share, step_size, whole_cost
+from likely.attribution.search import (
+    AT_ONCE,
+    TEMPER,
+    by_prior,
+    guide,
+    later_share,
+    step_size,
+    whole_cost,
+)
 from likely.attribution.thinning import Lineage, Thinned
 from likely.core.branches import Stem
 from likely.core.logspace import logsumexp
@@ -232,6 +240,10 @@ class TreeSearch:
         """Return the lots of all tokens after some: the same whenever they are asked for."""
         return generator(self.key, *before).random(len(self.allowed[len(before)]))
 
+    def _log_prior(self, read: Float[np.ndarray, "n t"]) -> Float[np.ndarray, "n"]:
+        """Return the log-probability of what was drawn, of all that was read so far."""
+        return np.asarray(read[:, self.line.free[: read.shape[1]]].sum(axis=1))
+
     def _roots(self) -> Int[np.ndarray, "n"]:
         """Return the place of the first token of what the latest round read."""
         return np.asarray(np.searchsorted(self.allowed[0], self.nodes.tokens[:, 0]))
@@ -243,7 +255,7 @@ class TreeSearch:
     def _omitted(self, heard: Heard) -> Omitted:
         """Return bounds for tuples dropped in a response, and for all others by first token."""
         nodes, part = self.nodes, np.flatnonzero(heard.chance == 0.0)
-        log_prior, log_b = nodes.read[:, self.line.free].sum(axis=1), heard.log_b[part]
+        log_prior, log_b = self._log_prior(nodes.read), heard.log_b[part]
         if self.line.n_places == 1:
             blocks = self._unseen()
             log_left = self.log_first[blocks]
@@ -336,7 +348,8 @@ class TreeSearch:
                 log_seen = np.minimum(self.log_seen[front.root], front.read[:, 1:].sum(axis=1))
                 self.log_seen[front.root] = log_seen
             if size < np.inf and not is_end:
-                front.chance = thin(front.log_y[None], front.chance, size)
+                log_prior = self._log_prior(front.read)
+                front.chance = thin(front.log_y[None], front.chance, size, log_prior=log_prior)
                 front.chance[front.is_actual] = 1.0
                 self._keep(front)
         return end
@@ -362,7 +375,9 @@ class TreeSearch:
         is_actual = front.is_actual[parent] & (token == self.line.actual[n_slots])
         if size < np.inf:
             log_all = _total(TEMPER * log_share + log_weight + drawn.log_tempered)
-            chance = np.minimum(front.chance[parent], size * np.exp(drawn.log_chance - log_all))
+            wanted = size * np.exp(drawn.log_chance - log_all)
+            log_prior = self._log_prior(front.read)[parent] + drawn.log_prob
+            chance = np.minimum(front.chance[parent], np.maximum(wanted, by_prior(log_prior, size)))
             chance[is_actual] = 1.0
         parent_chance = front.chance[parent]
         front.keep(parent)
@@ -396,7 +411,9 @@ class TreeSearch:
             if size < np.inf:
                 log_node = TEMPER * log_share[part] + log_tempered
                 log_chance = log_node[:, None] + guide(rows, self.log_topic[allowed])
-                most = np.minimum(front.chance[part, None], size * np.exp(log_chance - least))
+                log_prior = self._log_prior(front.read[part])[:, None] + rows
+                most = np.maximum(size * np.exp(log_chance - least), by_prior(log_prior, size))
+                most = np.minimum(front.chance[part, None], most)
                 most[np.ix_(front.is_actual[part], actual)] = 1.0
                 names = map(tuple, front.tokens[part].tolist())
                 mark = np.stack([self.lots(name) for name in names]) * front.chance[part, None]
@@ -413,7 +430,7 @@ class TreeSearch:
 
     def _count_aside(self, front: Front, drawn: Children) -> None:
         """Count the mass of ids that are not allowed at the next position."""
-        log_prior = front.read[:, self.line.free[: front.read.shape[1]]].sum(axis=1)
+        log_prior = self._log_prior(front.read)
         excluded = np.maximum(0.0, -np.expm1(np.minimum(0.0, drawn.log_allowed)))
         self.aside += float(np.sum(np.exp(log_prior) / front.chance * excluded))
 
@@ -471,7 +488,8 @@ class TreeSearch:
                 node = answers.node[own]
                 log_x = self.nodes.log_x[node]
                 log_ys = np.array([log_x, log_x + self.heard[kind].log_b[node]])
-                answers.chance[own] = thin(log_ys, answers.chance[own], size)
+                log_prior = self._log_prior(self.nodes.read)[node]
+                answers.chance[own] = thin(log_ys, answers.chance[own], size, log_prior=log_prior)
         answers.chance[is_actual[answers.node]] = 1.0
         self._keep(answers)
 
@@ -492,7 +510,11 @@ class TreeSearch:
 
 
 def thin(
-    log_y: Float[np.ndarray, "k b"], chance: Float[np.ndarray, "b"], size: float
+    log_y: Float[np.ndarray, "k b"],
+    chance: Float[np.ndarray, "b"],
+    size: float,
+    *,
+    log_prior: Float[np.ndarray, "b"],
 ) -> Float[np.ndarray, "b"]:
     """Return each node's chance to have come so far and go on.
 
@@ -502,11 +524,12 @@ def thin(
             with.
         chance: Shape ``(b,)``: of having come so far.
         size: How many would go on if the posterior were flat.
+        log_prior: Shape ``(b,)``: log-probability of what was drawn, which some draws follow.
     """
     log_weight = -np.log(chance)
     log_share = logsumexp(_shares(log_y, log_weight), axis=0)
     most = size * np.exp(_shares(TEMPER * log_share, log_weight))
-    return np.asarray(np.minimum(chance, most))
+    return np.asarray(np.minimum(chance, np.maximum(most, by_prior(log_prior, size))))
 
 
 def _shares(
