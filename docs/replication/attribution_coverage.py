@@ -24,6 +24,11 @@ from likely.attribution.slopes import Slopes, open_slopes
 from likely.core.branches import open_stem
 from likely.core.logspace import logsumexp
 
+NAMES = (
+    "score", "interventional", "context_entropy", "response_entropy", "information", "surprisal",
+)  # fmt: skip
+ROUNDING = 1e-9
+
 
 def main() -> None:
     """Print a line a position."""
@@ -53,18 +58,23 @@ def main() -> None:
         allotted = guide(
             log_prior, topic.after(place)[ids], slopes.at(place, ids, case.prompt[position])
         )
-        truth = float(law.truth.numbers()["score"])
-        held, near, spent = 0, 0, []
+        numbers = law.truth.numbers()
+        truth = float(numbers["score"])
+        held, near, spent = dict.fromkeys(NAMES, 0), 0, []
         for seed in range(arguments.runs):
             search = law.search(seed, guide=allotted)
-            score = found_within(search, tolerance=arguments.tolerance).measures.score
-            held += score.low <= truth <= score.high
-            near += abs(score.value - truth) <= arguments.tolerance
+            found = found_within(search, tolerance=arguments.tolerance).measures
+            for name in NAMES:
+                one = getattr(found, name)
+                # What is exact is so up to the rounding of sums in another order.
+                held[name] += one.low - ROUNDING <= numbers[name] <= one.high + ROUNDING
+            near += abs(found.score.value - truth) <= arguments.tolerance
             spent.append(search.stem.spending.cost.token_evaluations)
         n = arguments.runs
+        shares = ", ".join(f"{name} {number / n:.2f}" for name, number in held.items())
+        token = model.tokenizer.decode([case.prompt[position]])
         sys.stdout.write(
-            f"{position} {model.tokenizer.decode([case.prompt[position]])!r} score {truth:.4f}: "
-            f"held {held / n:.2f}, within "
+            f"{position} {token!r} score {truth:.4f}: held: {shares}; score within "
             f"{arguments.tolerance} {near / n:.2f} of {n} runs, {np.mean(spent):.0f} token "
             f"evaluations, one in {read[:, 1:].size / np.mean(spent):.0f} of all\n"
         )
