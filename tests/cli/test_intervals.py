@@ -72,6 +72,10 @@ def test_a_number_that_is_rounded_to_1_is_shown_as_1():
     assert (show(0.9999), show(-0.9999), show(1.5)) == ("1.000", "-1.000", "1.500")
 
 
+def test_a_zero_with_a_sign_is_a_zero():
+    assert (show(-0.0), show(-0.0, sign=True)) == ("0", "0")
+
+
 def test_what_has_no_estimate_is_blank():
     one = Estimate(value=0.5, low=0.25, high=1.0, level=0.95, unit="prob", method="x")
     assert spanned(one) == Cell(text=".500", interval=".250-1.000")

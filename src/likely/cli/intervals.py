@@ -34,7 +34,7 @@ def show(value: float | None, *, sign: bool = False) -> str:
     if value is None or math.isnan(value):
         return ""
     if not math.isfinite(value) or value == 0.0:
-        return f"{value:g}"
+        return f"{value + 0.0:g}"  # of the zeros the one without a sign
     text = f"{value:+.3f}" if sign else f"{value:.3f}"
     return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
 
