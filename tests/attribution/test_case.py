@@ -267,3 +267,8 @@ def test_an_open_reply_that_the_template_would_trim_is_flagged(toy_bpe):
     messages = [*MESSAGES, {"role": "assistant", "content": "Well,  "}]
     case = frame_case(toy_bpe, messages, "yes")
     assert "template_trims" in case.flags
+
+
+def test_positions_and_roles_are_not_both_given():
+    with pytest.raises(InputError, match="both say what is attributed"):
+        frame_case(random_table(), "ab", "a", positions=[0], roles=["text"])

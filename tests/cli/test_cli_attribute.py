@@ -265,6 +265,18 @@ def test_a_contrast_may_have_a_generated_response(table):
     assert (first["flags"], second["flags"]) == (["generated"], [])
 
 
+def test_a_boundary_is_that_of_the_library(tmp_path):
+    path = tmp_path / "table.json"
+    rows = [{"after": [], "probs": {"A": 0.25, "B": 0.4, "AB": 0.25, "C": 0.1}}]
+    table = write_table(path, tokens=["A", "B", "AB", "C"], rows=rows)
+    for boundary, response in (("joint", ["AB"]), ("separate", ["B"])):
+        found = run_json(
+            "attribute", table, "--prompt", "CA", "--response", "B", "--boundary", boundary
+        )  # fmt: skip
+        case = Attribution.from_dict(found["attribution"]).case
+        assert [case.response_text[a:b] for a, b in case.response_spans] == response
+
+
 @pytest.mark.parametrize(
     ("args", "fault"),
     [
@@ -288,6 +300,10 @@ def test_a_contrast_may_have_a_generated_response(table):
             "names its positions itself",
         ),
         (["--prompt", "A", "--contrast", "B"], "give --response or --generate; got 0"),
+        (
+            ["--chat", "x", "--response", "B", "--roles", "system", "--positions", "0"],
+            "give --positions or --roles, one of them",
+        ),
     ],
 )
 def test_a_flag_that_makes_no_sense_is_a_usage_error(table, args, fault):

@@ -97,12 +97,16 @@ def frame_case(
             is generated ends there.
 
     Raises:
-        InputError: An empty prompt, neither or both of ``response`` and ``generate``, a position
-            outside the prompt, a segment that the prompt does not hold once, a model that has
-            nothing to stand before the prompt.
+        InputError: An empty prompt, neither or both of ``response`` and ``generate``, both of
+            ``positions`` and ``roles``, a position outside the prompt, a segment that the prompt
+            does not hold once, a model that has nothing to stand before the prompt.
     """
     if (response is None) == (generate is None):
         raise InputError("give a response, or generate=N tokens of one, and not both")
+    if positions is not None and roles is not None:
+        raise InputError(
+            f"positions {positions!r} and roles {roles!r} both say what is attributed: give one"
+        )
     shown, messages = _rendered(model, prompt)
     before = conditioned_on(model, context)
     given = context is not None

@@ -176,7 +176,10 @@ class Contrast(Stored):
         lines = [f"{first!r} rather than {second!r}: log-odds {self.log_odds:+.3f} nats"]
         for i in np.argsort(-np.abs(self.differences), kind="stable")[:5].tolist():
             place = self.places[i]
-            lines.append(f"  {place.text!r}: {place.difference.summary()}")
+            found = place.difference
+            ends = "exact" if found.is_exact else f"[{found.low:+z.4f}, {found.high:+z.4f}]"
+            mark = "" if place.converged else "  not converged"
+            lines.append(f"  {place.text!r:<16} {found.value:+z9.4f}  {ends}{mark}")
         return "\n".join(lines)
 
 
@@ -269,7 +272,7 @@ def contrast(
     found: dict[Group, _Both] = {}
     spending = opening.stem.spending
     responses = (first.response, second.response)
-    for part, share in parts_late_first(split, budget - spending.cost.token_evaluations):
+    for part, share in parts_late_first(split, opening.left_of(budget, has_slopes=False)):
         opened = [opening.tree(group, responses, is_guided=method != "exact") for group in part]
         hunts = [hunt_difference(search, tolerance=tolerance, level=level) for search, _ in opened]
         pursue(hunts, method=method, budget=share, meter=meter)

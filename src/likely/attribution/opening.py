@@ -80,6 +80,18 @@ class Opening:
         """How many ids may stand at a position, as far as no rule says more."""
         return len(self.eligible.ids)
 
+    def left_of(self, budget: float, *, has_slopes: bool) -> float:
+        """Return what a budget leaves for the places: the text is read before them, and after.
+
+        Args:
+            budget: Token evaluations for all.
+            has_slopes: Whether slopes will be asked for.
+        """
+        if has_slopes:
+            _ = self.slopes
+        again = len(self.case.stem) + len(self.case.response) - 1  # by `measure_noise`
+        return max(0.0, budget - self.stem.spending.cost.token_evaluations - again)
+
     def search(self, group: Group, *, is_guided: bool) -> tuple[Search | TreeSearch, float]:
         """Return the search of a group, and the probability of ids not allowed at its start.
 

@@ -67,7 +67,9 @@ def attribute(
         level: Coverage of the intervals.
         seed: Of the draws, of which each position has a stream of its own.
         budget: Token evaluations for the whole prompt; by default the 400th part of what the
-            authors' procedure takes. Positions that need more are marked as not converged.
+            authors' procedure takes. Positions that need more are marked as not converged. The
+            tokens that stand there are evaluated in any case, and rounds are drawn, so that a small
+            budget may be exceeded a little.
         generate: Tokens of the likeliest response to take where none is given.
         positions: Prompt positions to attribute; by default all tokens of ``roles``.
         groups: What is averaged out together: each of the ``tokens``, ``words``, ``sentences``, the
@@ -142,9 +144,8 @@ def attribute_case(
     if budget is None:
         budget = default_budget(opening.n_candidates, case)
     found: dict[Group, Answered] = {}
-    for part, share in parts_late_first(
-        split, budget - opening.stem.spending.cost.token_evaluations
-    ):
+    has_slopes = method != "exact" and any(len(group) == 1 for group in split)
+    for part, share in parts_late_first(split, opening.left_of(budget, has_slopes=has_slopes)):
         opened = [opening.search(group, is_guided=method != "exact") for group in part]
         hunts = [hunt_score(search, tolerance=tolerance, level=level) for search, _ in opened]
         pursue(hunts, method=method, budget=share, meter=meter)

@@ -84,6 +84,14 @@ class Subject:
             help="What stands before the prompt and stays; the BOS alone if unset.",
         ),
     ] = None
+    boundary: Annotated[
+        Literal["joint", "separate", "error"],
+        typer.Option(
+            "--boundary",
+            help="Where prompt and response meet: split together, apart, or refuse a token that "
+            "spans the join.",
+        ),
+    ] = "joint"
     positions: Annotated[
         str | None,
         typer.Option(
@@ -134,7 +142,7 @@ class Effort:
             "--budget",
             metavar="N",
             min=1,
-            help="Token evaluations at most, with adaptive; if unset a small part of what the "
+            help="Token evaluations to spend, with adaptive; if unset a small part of what the "
             "authors' procedure takes.",
         ),
     ] = None
@@ -241,11 +249,16 @@ def _question(subject: Subject, effort: Effort, output: Output) -> Question:
         response=_text(subject.response, "response"), generate=subject.generate,
         other=_text(subject.contrast, "contrast"),
         positions=numbers(subject.positions, "--positions"),
-        roles=(*split_names(subject.roles), "text"), context=_text(subject.context, "context"),
+        roles=_roles(subject), context=_text(subject.context, "context"), boundary=subject.boundary,
         groups=listed or _unit(subject.groups), method=effort.method, tolerance=effort.tolerance,
         level=effort.level, seed=output.seed, budget=effort.budget, candidates=effort.candidates,
         exclude=numbers(effort.exclude, "--exclude") or (), kept=effort.kept or None,
     )  # fmt: skip
+
+
+def _roles(subject: Subject) -> tuple[str, ...] | None:
+    """Return whose words are attributed, or None where positions say it."""
+    return None if subject.positions is not None else (*split_names(subject.roles), "text")
 
 
 def _unit(text: str) -> Unit:
@@ -269,6 +282,8 @@ def _check_usage(subject: Subject, *, is_listed: bool) -> None:
         raise typer.BadParameter(f"give --response or --generate; got {len(responses)} of them")
     if subject.chat is None and subject.roles != "user":
         raise typer.BadParameter("--roles goes with --chat")
+    if subject.positions is not None and subject.roles != "user":
+        raise typer.BadParameter("give --positions or --roles, one of them")
     if is_listed and (subject.positions is not None or subject.roles != "user"):
         raise typer.BadParameter(
             f"--groups {subject.groups} names its positions itself: leave out --positions and "

@@ -15,6 +15,7 @@ from likely.attribution.question import attribute_case
 from likely.attribution.result import Attribution
 from likely.core.engine import Meter
 from likely.core.model import LanguageModel
+from likely.core.text.encode import Boundary
 from likely.errors import LikelyWarning
 
 
@@ -30,8 +31,9 @@ class Question:
     generate: int | None
     other: str | None
     positions: tuple[int, ...] | None
-    roles: tuple[str, ...]
+    roles: tuple[str, ...] | None
     context: str | None
+    boundary: Boundary
     groups: Unit | tuple[Group, ...]
     method: Method
     tolerance: float
@@ -66,7 +68,7 @@ def frame(model: LanguageModel, prompt: Prompt, question: Question) -> Framed:
     def framed(response: str | None, generate: int | None) -> Case:
         return frame_case(
             model, prompt, response, generate=generate, positions=question.positions,
-            roles=question.roles, context=question.context,
+            roles=question.roles, context=question.context, boundary=question.boundary,
         )  # fmt: skip
 
     if question.other is None:
@@ -134,7 +136,8 @@ def _contrast(
         other, groups=question.groups, method=question.method, tolerance=question.tolerance,
         level=question.level, seed=question.seed, budget=question.budget,
         positions=question.positions, roles=question.roles, context=question.context,
-        candidates=question.candidates, exclude=question.exclude, kept=question.kept, meter=meter,
+        boundary=question.boundary, candidates=question.candidates, exclude=question.exclude,
+        kept=question.kept, meter=meter,
     )  # fmt: skip
     if question.generate is None:
         return found
