@@ -10,7 +10,7 @@ from jaxtyping import TypeCheckError
 
 import likely
 from likely.attribution import attribute, frame_case, reference_cost
-from likely.attribution.gathering import BUDGET_SHARE, Terms, default_budget
+from likely.attribution.gathering import BUDGET_SHARE, LEAST_BUDGET, Terms, default_budget
 from likely.errors import InputError, UnknownNameError
 from likely.models.transformers import TransformersModel
 
@@ -181,7 +181,8 @@ def test_progress_is_told_in_token_evaluations(gpt2):
 def test_the_published_procedure_costs_what_its_formula_says(table):
     case = frame_case(table, "abcd", "ea")
     assert reference_cost(1000, case) == 1000 * 4 * (2 * 4 + 2 + 1)
-    assert default_budget(1000, case) == reference_cost(1000, case) / BUDGET_SHARE
+    assert default_budget(10**6, case) == reference_cost(10**6, case) / BUDGET_SHARE
+    assert default_budget(1000, case) == LEAST_BUDGET * len(case.positions)
 
 
 # A vocabulary that is not read whole.

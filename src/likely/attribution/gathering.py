@@ -23,7 +23,10 @@ from likely.errors import CapabilityError, InputError, LikelyWarning, UnknownNam
 from likely.stats.intervals import check_level
 
 BUDGET_SHARE = 400
-"""By default a place may cost this part of what it costs the authors' procedure."""
+"""By default a prompt may cost this part of what it costs the authors' procedure,"""
+
+LEAST_BUDGET = 5000
+"""or so many token evaluations a place, if that is more: what a first round takes, or about."""
 
 _TOGETHER = 64  # groups: for each of a vocabulary of 50,000 some 4 MB are held
 
@@ -167,7 +170,8 @@ def reference_cost(n_vocab: int, case: Case) -> int:
 
 def default_budget(n_vocab: int, case: Case) -> float:
     """Return the token evaluations that a case may cost by default."""
-    return reference_cost(n_vocab, case) / BUDGET_SHARE
+    share = reference_cost(n_vocab, case) / BUDGET_SHARE
+    return max(share, float(LEAST_BUDGET * len(case.positions)))
 
 
 def parts_late_first(groups: Sequence[Group], budget: float) -> Iterator[tuple[list[Group], float]]:

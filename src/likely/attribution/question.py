@@ -67,9 +67,9 @@ def attribute(
         level: Coverage of the intervals.
         seed: Of the draws, of which each position has a stream of its own.
         budget: Token evaluations for the whole prompt; by default the 400th part of what the
-            authors' procedure takes. Positions that need more are marked as not converged. The
-            tokens that stand there are evaluated in any case, and rounds are drawn, so that a small
-            budget may be exceeded a little.
+            authors' procedure takes, or 5,000 a position if that is more. Positions that need more
+            are marked as not converged. The tokens that stand there are evaluated in any case, and
+            rounds are drawn, so that a small budget may be exceeded a little.
         generate: Tokens of the likeliest response to take where none is given.
         positions: Prompt positions to attribute; by default all tokens of ``roles``.
         groups: What is averaged out together: each of the ``tokens``, ``words``, ``sentences``, the
