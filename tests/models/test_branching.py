@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 from fixtures import plain_rows, random_gpt2, random_window, toy_bytes_tokenizer
+from transformers import AttentionInterface
 
 import likely
 from likely.core.branches import EngineStem, HasStem, open_stem
 from likely.core.engine import Continuation, evaluate
 from likely.core.model import Settings
 from likely.errors import InputError
-from likely.models import branching
+from likely.models import branching, stem_attention
 from likely.models.branching import ModelStem
 from likely.models.transformers import TransformersModel
 
@@ -140,6 +141,66 @@ def test_rows_of_a_stem_are_next_token_rows(kind, dtype, attention):
     for length in (1, 5, 9):
         row = likely.next_token(model, text[:length], bos="never").log_probs
         np.testing.assert_allclose(stem.row(length), row, atol=_tolerance(kind, dtype), rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attention", "shares"),
+    [
+        ("gpt2", "sdpa", True), ("llama", "sdpa", True), ("neox", "sdpa", True),
+        ("gpt2", "eager", False), ("window", "sdpa", False), ("mixed windows", "eager", False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_a_stem_stands_once_for_all_branches_where_attention_allows_it(
+    kind, dtype, attention, shares, monkeypatch
+):
+    model = _model(kind, dtype, attention)
+    assert model._shares_stem == shares
+    text, tokens = _texts(5, 6, seed=8)
+    found = []
+    for once in (shares, False):
+        monkeypatch.setattr(model, "_shares_stem", once)
+        branches = open_stem(model, text).branches(7, 5)
+        read = [branches.grow(tokens[:, :1])]
+        branches.keep(np.array([4, 0, 2, 2]))
+        kept = tokens[[4, 0, 2, 2]]
+        read += [branches.grow(kept[:, 1:4]).ravel(), branches.grow(kept[:, 4:]).ravel()]
+        found.append(np.concatenate([one.ravel() for one in read]))
+    limit = {"float64": 1e-12, "float32": 1e-5, "bfloat16": 0.1}[dtype]
+    np.testing.assert_allclose(found[0], found[1], atol=limit, rtol=0)
+
+
+def test_attention_that_gives_other_numbers_is_not_taken():
+    """A model may say of its attention what ours does not know of: it is tried, not trusted."""
+
+    def wrong(module, query, key, value, attention_mask, scaling=None, **options):
+        return stem_attention.attend(
+            module, query, key, value, attention_mask, (scaling or 1.0) * 1.5, **options
+        )
+
+    def refused(module, query, key, value, attention_mask, scaling=None, **options):
+        return stem_attention.attend(
+            module, query, key, value, attention_mask, scaling, softcap=3.0
+        )
+
+    for other in (wrong, refused):
+        AttentionInterface.register("likely_stem", other)
+        try:
+            model = TransformersModel(_model("llama").module, toy_bytes_tokenizer(), name="another")
+            assert not model._shares_stem
+        finally:
+            AttentionInterface.register("likely_stem", stem_attention.attend)
+
+
+def test_attention_over_a_stem_leaves_the_module_as_it_was():
+    model = _model("llama", "float32", "sdpa")
+    before = model.module.config._attn_implementation
+    text, tokens = _texts(3, 4)
+    open_stem(model, text).branches(7, 3).grow(tokens)
+    assert model.module.config._attn_implementation == before == "sdpa"
+    with pytest.raises(IndexError):
+        open_stem(model, text).branches(7, 3).grow(np.full((3, 4), 10**6))
+    assert model.module.config._attn_implementation == before
 
 
 @pytest.mark.parametrize("n", [1, 3])

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from likely.core.branches import Spending, check_growth, check_length
 from likely.core.logspace import check_log_probs
 from likely.errors import InputError
 from likely.models.passes import PassRunner, log_softmax
+from likely.models.stem_attention import over_stem
 
 _PASS_TOKENS = 1024  # new tokens of a pass: beyond this a forward gets no faster
 _LOGIT_BYTES = 1 << 24  # of the output layer at a time: what a processor holds near itself
@@ -26,10 +27,10 @@ class _GrowingLayer(CacheLayerMixin):  # type: ignore[misc]  # a base of an unty
 
     is_sliding = False
 
-    def __init__(self, parts: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    def __init__(self, parts: Sequence[tuple[torch.Tensor, torch.Tensor]], n_past: int) -> None:
         super().__init__()
         self.parts = parts
-        self.n_past = sum(keys.shape[2] for keys, _ in parts)
+        self.n_past = n_past
         self.is_initialized = True
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
@@ -66,6 +67,8 @@ class Machinery:
         memory: Bytes that the kept keys and values of branches may take.
         max_tokens: Longest text that the model reads, or None.
         describe: Names the model and a text in error messages.
+        shares_stem: Whether attention takes the keys and values of a stem as they stand, once for
+            all branches; see `likely.models.stem_attention`.
     """
 
     runner: PassRunner
@@ -75,6 +78,7 @@ class Machinery:
     memory: int
     max_tokens: int | None
     describe: Callable[[Sequence[int]], str]
+    shares_stem: bool
 
 
 class ModelStem:
@@ -217,8 +221,12 @@ class ModelBranches:
         for start in range(0, len(inputs), size):
             rows = slice(start, start + size)
             own = [(keys[rows], values[rows]) for keys, values in self._own]
-            past = [stored, own] if own else [stored]
-            states, fresh = _forward(parts, inputs[rows], past, self.length + n_kept, stem.spending)
+            past, stands = [own] if own else [], stored
+            if not parts.shares_stem:
+                past, stands = [stored, *past], []
+            states, fresh = _forward(
+                parts, inputs[rows], past, self.length + n_kept, stem.spending, stem=stands
+            )
             use(rows, states)
             last.append(states[:, -1].clone())
             if keep:
@@ -284,20 +292,25 @@ def _forward(
     past: Sequence[KeysValues],
     n_past: int,
     spending: Spending,
+    *,
+    stem: KeysValues | None = None,
 ) -> tuple[torch.Tensor, KeysValues]:
-    """Evaluate ``ids`` after ``past``; return hidden states, and their keys and values."""
+    """Evaluate ``ids`` after ``past``; return hidden states, and their keys and values.
+
+    A ``stem`` stands before ``past``, once for all rows.
+    """
     runner = parts.runner
     start = time.perf_counter()
-    layers = [_GrowingLayer([kind[i] for kind in past]) for i in range(runner.n_layers)]
+    layers = [_GrowingLayer([kind[i] for kind in past], n_past) for i in range(runner.n_layers)]
     n_rows, n_new = ids.shape
     position = torch.arange(n_past, n_past + n_new, device=runner.device)
     arguments: dict[str, object] = {
         "use_cache": True,
         "position_ids": position[None].expand(n_rows, -1),
-        "attention_mask": runner.causal_masks(n_new, n_past),
+        "attention_mask": None if stem else runner.causal_masks(n_new, n_past),
         runner.cache_name: Cache(layers=layers),
     }
-    with parts.inference():
+    with parts.inference(), over_stem(runner.backbone, stem) if stem else nullcontext():
         tensor = torch.from_numpy(ids.copy(order="C")).to(runner.device)
         states: torch.Tensor = runner.backbone(input_ids=tensor, **arguments).last_hidden_state
     spending.add(ids.size, 1, time.perf_counter() - start)

@@ -47,6 +47,8 @@ _ROWS_AT_ONCE = 64  # next-token rows that are held at a time, fewer under a sma
 _ROWS_IN_CACHE = 16  # of these the softmax is taken together: what a processor holds near itself
 _PROBE_TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3}
 _HALF_PROBE_TOLERANCE = 0.1  # mean nats over a row; a wrong mask is off by far more
+# What a forward raises in an architecture without K/V in attention layers, or without 4-D masks.
+_NO_FAST_PATH = (ValueError, TypeError, KeyError, AttributeError, RuntimeError, IndexError)
 _ATTENTION = ("sdpa", "eager")
 # What the library and its readers raise on missing, damaged and truncated files.
 _UNREADABLE = (
@@ -139,6 +141,7 @@ class TransformersModel:
             self._is_linear = self._head_is_linear()
             methods = self._probe_methods()
         self._info = self._describe(name, methods)
+        self._shares_stem = "cache" in methods and self._probe_stem()
         self._planner = Planner(
             f"{self._info.identity} {self._runner.device} {torch.get_num_threads()}",
             _footprint(module),
@@ -177,16 +180,17 @@ class TransformersModel:
         is_whole = asked.method == "full" or asked.deterministic
         if is_whole or "cache" not in self._planner.methods:
             return EngineStem(self, tokens, settings=settings)
-        parts = Machinery(
-            runner=self._runner,
-            logits=self._logits,
-            n_vocab=self.info.n_vocab,
-            inference=self._inference,
-            memory=asked.memory,
-            max_tokens=self.info.max_tokens,
-            describe=self._describe_text,
+        parts = self._machinery(
+            memory=asked.memory, max_tokens=self.info.max_tokens, shares_stem=self._shares_stem
         )
         return ModelStem(parts, tokens)
+
+    def _machinery(self, *, memory: int, max_tokens: int | None, shares_stem: bool) -> Machinery:
+        return Machinery(
+            runner=self._runner, logits=self._logits, n_vocab=self._head.weight.shape[0],
+            inference=self._inference, memory=memory, max_tokens=max_tokens,
+            describe=self._describe_text, shares_stem=shares_stem,
+        )  # fmt: skip
 
     def _describe_text(self, tokens: Sequence[int]) -> str:
         return f"{self.info.name!r} after {self.tokenizer.decode(tokens)[-60:]!r}"
@@ -363,11 +367,28 @@ class TransformersModel:
         for method in ("tree", "cache"):
             try:
                 gap = (rows(method) - reference).abs().mean(dim=1).max()
-            except (ValueError, TypeError, KeyError, AttributeError, RuntimeError, IndexError):
-                continue  # an architecture without K/V in attention layers, or without 4-D masks
+            except _NO_FAST_PATH:
+                continue
             if float(gap) <= limit:
                 good.add(method)
         return frozenset(good)
+
+    def _probe_stem(self) -> bool:
+        """Return whether attention over a stem that stands once gives what it gives over copies."""
+        if self._runner.layout.is_eager or self._runner.layout.window is not None:
+            return False
+        ids = np.random.default_rng(0).integers(0, self._head.weight.shape[0], (3, 12))
+
+        def grown(*, shares_stem: bool) -> Float[np.ndarray, "3 6"]:
+            parts = self._machinery(memory=1 << 29, max_tokens=None, shares_stem=shares_stem)
+            branches = ModelStem(parts, ids[0, :6].tolist()).branches(5, 3)
+            return np.hstack([branches.grow(ids[:, 6:9]), branches.grow(ids[:, 9:])])
+
+        try:
+            gap = np.abs(grown(shares_stem=True) - grown(shares_stem=False)).mean()
+        except _NO_FAST_PATH:
+            return False
+        return float(gap) <= _PROBE_TOLERANCE.get(self._runner.dtype, _HALF_PROBE_TOLERANCE)
 
     def _time_pass(self, n_new: int, n_keys: int) -> float:
         past = np.arange(n_keys - n_new)
