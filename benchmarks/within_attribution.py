@@ -4,7 +4,8 @@ The procedure evaluates for each of m prompt positions all V candidates: the pro
 forced steps after it, which is ``m V (2 m + R + 1)`` token evaluations; that count is the limit it
 is compared with. Seconds are compared with those that the same procedure takes here, from a batch
 of its candidates at the middle position, written plainly: a forward of each prompt, then one step a
-response token with keys and values kept, a softmax over the vocabulary each time.
+response token with keys and values kept, a softmax over the vocabulary each time. What the processor
+can do at best is a bare forward of as many tokens, output layer included, which is timed too.
 """
 
 import argparse
@@ -26,6 +27,7 @@ GOAL_SECONDS = {"P6": 90.0}
 GOAL_OTHERS_SECONDS = 1800.0
 GOAL_MEMORY = 2.0  # GB beyond the weights
 BATCH = 50
+BARE = (16, 64)  # rows and tokens of the bare forward, near its best shape
 
 
 def main() -> None:
@@ -39,6 +41,7 @@ def main() -> None:
     model = likely.load("smollm2")
     likely.next_token(model, "warm")
     resident = _resident()
+    bare = bare_rate(model)
     for name in arguments.prompts:
         case = attribution.frame_case(model, texts[name], generate=arguments.generate)
         start = time.perf_counter()
@@ -57,7 +60,8 @@ def main() -> None:
             f"{GOAL_RATIO.get(name, GOAL_OTHERS):.0f}); {seconds:.0f} s (goal under "
             f"{GOAL_SECONDS.get(name, GOAL_OTHERS_SECONDS):.0f}), {seconds / m:.1f} s a position; "
             f"the procedure here {reference_seconds / 3600:.1f} h, ratio "
-            f"{reference_seconds / seconds:.0f}; {n_known} of {m} positions converged; peak "
+            f"{reference_seconds / seconds:.0f}; {found.cost.token_evaluations / seconds:.0f} "
+            f"tokens/s, bare forward {bare:.0f}; {n_known} of {m} positions converged; peak "
             f"{peak:.2f} GB over the weights (goal under {GOAL_MEMORY:.0f})",
             flush=True,
         )
@@ -79,6 +83,18 @@ def plain_seconds(model: TransformersModel, case: attribution.Case) -> float:
             input_ids=step, past_key_values=output.past_key_values, use_cache=True
         )
     return (time.perf_counter() - start) / BATCH
+
+
+@torch.inference_mode()
+def bare_rate(model: TransformersModel) -> float:
+    """Return how many tokens a second go through model and output layer, the best of three."""
+    ids = torch.arange(1000, 1000 + BARE[0] * BARE[1]).view(BARE)
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        model.module(input_ids=ids, use_cache=False)
+        seconds.append(time.perf_counter() - start)
+    return ids.numel() / min(seconds)
 
 
 def _resident() -> int:
