@@ -4,8 +4,8 @@ The procedure evaluates for each of m prompt positions all V candidates: the pro
 forced steps after it, which is ``m V (2 m + R + 1)`` token evaluations; that count is the limit it
 is compared with. Seconds are compared with those that the same procedure takes here, from a batch
 of its candidates at the middle position, written plainly: a forward of each prompt, then one step a
-response token with keys and values kept, a softmax over the vocabulary each time. What the processor
-can do at best is a bare forward of as many tokens, output layer included, which is timed too.
+response token with keys and values kept, a softmax over the vocabulary each time. What the
+processor can do at best is a bare forward of as many tokens, output layer included: timed too.
 """
 
 import argparse
