@@ -9,7 +9,6 @@ from pages import short
 
 from likely import attribution
 from likely.attribution.faithfulness.record import Faithfulness
-from likely.attribution.records import from_record
 from likely.core.estimate import Estimate
 from likely.core.jsonio import number
 
@@ -39,7 +38,7 @@ def compact(folder: Path, texts: Mapping[str, str]) -> dict:
             entry["stability"] = drawn(record)
         record = stored(folder / f"{name}.baselines.json", file)
         if record:
-            found = [from_record(Faithfulness, test) for test in record["faithfulness"]]
+            found = [Faithfulness.from_dict(test) for test in record["faithfulness"]]
             entry["baselines"] = compared(record, found)
             tests += found
         record = stored(folder / f"{name}.variants.json", file)
