@@ -36,7 +36,7 @@ def test_every_line_of_the_theory_page_is_true():
 
 
 def test_every_block_of_the_how_to_says_what_the_page_shows():
-    assert check({}, is_real=False) == 12
+    assert check({}, is_real=False) == 13
 
 
 @pytest.mark.real
@@ -46,7 +46,7 @@ def test_every_block_on_the_real_model_says_what_the_page_shows():
 
 def test_every_printed_block_of_the_how_to_is_compared():
     n_shown = sum(bool(printed) for real in (False, True) for _, printed in shown(is_real=real))
-    assert n_shown == sum(language == "text" for language, _, _ in blocks(HOWTO)) == 16
+    assert n_shown == sum(language == "text" for language, _, _ in blocks(HOWTO)) == 17
 
 
 def test_what_is_skipped_is_a_chat_that_a_table_cannot_read():

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from likely.attribution.checkpoints import Reading as Reading
     from likely.attribution.checkpoints import Series as Series
     from likely.attribution.checkpoints import series as series
+    from likely.attribution.circumstances import Sensitivity as Sensitivity
+    from likely.attribution.circumstances import Variant as Variant
+    from likely.attribution.circumstances import sensitivity as sensitivity
     from likely.attribution.comparison import ComparedText as ComparedText
     from likely.attribution.comparison import Comparison as Comparison
     from likely.attribution.comparison import compare as compare
@@ -68,6 +71,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "baselines.run": ("baseline",),
         "case": ("Case", "frame_case"),
         "checkpoints": ("Checkpoint", "Reading", "Series", "series"),
+        "circumstances": ("Sensitivity", "Variant", "sensitivity"),
         "comparison": ("ComparedText", "Comparison", "compare"),
         "contrasts": ("Contrast", "ContrastPlace", "contrast"),
         "drawn": ("Draws", "Stability", "stability"),

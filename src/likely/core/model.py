@@ -1,5 +1,6 @@
 """The language model protocol: what an adapter promises, and what it is handed. Unit: nats."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from likely.core.trie import PrefixTrie
-from likely.errors import CapabilityError
+from likely.errors import CapabilityError, InputError
 
 Tokens: TypeAlias = Sequence[int]
 HiddenNorm = Literal["before", "after"]
@@ -251,6 +252,25 @@ class LanguageModel(Protocol):
             NumericalError: The model gave NaN; the message names the prefix.
         """
         ...
+
+
+@runtime_checkable
+class Tempering(Protocol):
+    """A model whose laws can be made flatter or more peaked."""
+
+    def at_temperature(self, temperature: float) -> "LanguageModel":
+        """Return the same model with every next-token law to the power 1/temperature."""
+        ...
+
+
+def check_temperature(temperature: float) -> None:
+    """Raise unless a law can be taken at this temperature.
+
+    Raises:
+        InputError: It is not positive and finite.
+    """
+    if not 0.0 < temperature < math.inf:
+        raise InputError(f"a temperature is positive and finite, got {temperature!r}")
 
 
 def require(model: LanguageModel, capability: Capability) -> None:

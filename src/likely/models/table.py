@@ -1,16 +1,27 @@
 """Hand-written next-token laws: every answer is known exactly. Unit: nats."""
 
+import copy
 import hashlib
 import json
 import math
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from likely.core.model import Capability, Encoding, ModelInfo, Sink, Tokens, Work
+from likely.core.logspace import logsumexp
+from likely.core.model import (
+    Capability,
+    Encoding,
+    ModelInfo,
+    Sink,
+    Tokens,
+    Work,
+    check_temperature,
+)
 from likely.errors import CapabilityError, InputError, NumericalError, StoreError
 
 _SUM_TOLERANCE = 1e-9  # a law written as decimals may miss 1 by rounding, not by more
@@ -97,6 +108,7 @@ class TableModel:
             raise InputError(f"a table needs distinct, non-empty tokens, got {list(tokens)!r}")
         self._tokenizer = TableTokenizer(strings)
         self._next_probs = next_probs
+        self._temperature = 1.0
         self._info = ModelInfo(
             name=name,
             fingerprint=fingerprint or f"instance {uuid.uuid4().hex}",
@@ -144,6 +156,21 @@ class TableModel:
             raise CapabilityError(f"{self.info.name!r} has no hidden states; use an hf: model")
         sink.spend(tokens=len(trie), calls=1, seconds=time.perf_counter() - start)
 
+    def at_temperature(self, temperature: float) -> "TableModel":
+        """Return the table with every next-token law to the power 1/temperature.
+
+        Raises:
+            InputError: The temperature is not positive and finite.
+        """
+        check_temperature(temperature)
+        other = copy.copy(self)
+        other._temperature = self._temperature * temperature
+        other._info = replace(
+            self._info, name=f"{self._info.name} at temperature {temperature:g}",
+            fingerprint=f"{self._info.fingerprint} at temperature {temperature!r}",
+        )  # fmt: skip
+        return other
+
     def row(self, prefix: Tokens) -> np.ndarray:
         """Return the next-token log-probabilities after ``prefix``, shape ``(V,)``.
 
@@ -169,7 +196,11 @@ class TableModel:
                 f"got {dict(law)!r} with sum {total!r}"
             )
         with np.errstate(divide="ignore"):
-            return np.log(probs)
+            row = np.log(probs)
+        if self._temperature != 1.0:
+            row = row / self._temperature
+            row -= logsumexp(row)
+        return row
 
 
 def load_table(rest: str, *, dtype: str, device: str, **options: object) -> TableModel:

@@ -1,10 +1,11 @@
 """Causal models of the transformers library: scores, hidden states, heads and gradients. Nats."""
 
+import copy
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -13,7 +14,15 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from likely.core.branches import EngineStem, Stem
-from likely.core.model import Capability, Method, ModelInfo, Settings, Sink, Work
+from likely.core.model import (
+    Capability,
+    Method,
+    ModelInfo,
+    Settings,
+    Sink,
+    Work,
+    check_temperature,
+)
 from likely.core.plan import CostModel, Pass, Plan, make_plan
 from likely.core.trie import build_trie
 from likely.errors import CapabilityError, InputError, MissingExtraError, StoreError
@@ -122,6 +131,7 @@ class TransformersModel:
         name: str = "transformers",
     ) -> None:
         self.module = module
+        self._temperature = 1.0
         self._tokenizer = (
             tokenizer if isinstance(tokenizer, HfTokenizer) else HfTokenizer(tokenizer)
         )
@@ -195,13 +205,32 @@ class TransformersModel:
     def _describe_text(self, tokens: Sequence[int]) -> str:
         return f"{self.info.name!r} after {self.tokenizer.decode(tokens)[-60:]!r}"
 
+    def at_temperature(self, temperature: float) -> "TransformersModel":
+        """Return the model with every next-token law to the power 1/temperature, weights shared.
+
+        Args:
+            temperature: Divides logits; above 1 laws are flatter. It multiplies with that of a
+                model which has one already.
+
+        Raises:
+            InputError: It is not positive and finite.
+        """
+        check_temperature(temperature)
+        other = copy.copy(self)
+        other._temperature = self._temperature * temperature
+        other._info = replace(
+            self._info, name=f"{self._info.name} at temperature {temperature:g}",
+            fingerprint=f"{self._info.fingerprint} at temperature {temperature!r}",
+        )  # fmt: skip
+        return other
+
     def unembedding(self) -> Unembedding:
         """Return the output layer as arrays."""
         bias = getattr(self._head, "bias", None)
         embedding = self.module.get_input_embeddings().weight
         return Unembedding(
-            weight=_array(self._head.weight),
-            bias=None if bias is None else _array(bias),
+            weight=_array(self._head.weight) / self._temperature,
+            bias=None if bias is None else _array(bias) / self._temperature,
             is_linear=self._is_linear,
             is_tied=self._head.weight.data_ptr() == embedding.data_ptr(),
         )
@@ -269,7 +298,7 @@ class TransformersModel:
         with self._evaluation_mode():
             output = self.module(input_ids=tokens, inputs_embeds=embeddings, use_cache=False)
         logits: torch.Tensor = output.logits
-        return logits
+        return logits / self._temperature
 
     def _give_scores(
         self, work: Work, sink: Sink, nodes: Int[np.ndarray, "n"], states: torch.Tensor
@@ -321,10 +350,8 @@ class TransformersModel:
         sink.put_hidden(nodes[chosen], vectors)
 
     def _logits(self, states: torch.Tensor) -> torch.Tensor:
-        if self._is_linear:
-            logits: torch.Tensor = self._head(states)
-            return logits
-        return self._whole_head(states)
+        logits: torch.Tensor = self._head(states) if self._is_linear else self._whole_head(states)
+        return logits if self._temperature == 1.0 else logits / self._temperature
 
     def _whole_head(self, states: torch.Tensor) -> torch.Tensor:
         """Return logits by the model's own forward, with the backbone standing aside.

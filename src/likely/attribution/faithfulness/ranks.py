@@ -1,5 +1,6 @@
 """Ranks of one method's scores beside another's, never beside its own. Unit: none."""
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ BAYES = "attribution"
 """Label of scores by Bayes' rule, beside the names of baselines."""
 
 _REDRAWS = 1000
+_DECIMALS = 12
 
 
 def label_of(scored: Scored) -> str:
@@ -82,18 +84,26 @@ def score_correlation(
         level: Coverage.
         seed: Of the draws.
     """
-    value = _spearman(scored.scores, reference.scores)
+    return rank_scores(_estimates(scored), _estimates(reference), level=level, seed=seed)
+
+
+def rank_scores(
+    first: Sequence[Estimate], second: Sequence[Estimate], *, level: float, seed: int
+) -> Estimate | None:
+    """Return Spearman's correlation of scores with their intervals; see `score_correlation`."""
+    sides = [np.array([one.value for one in side]) for side in (first, second)]
+    value = _spearman(*sides)
     if value is None:
         return None
-    widths = [_standard_errors(one) for one in (scored, reference)]
+    widths = [_standard_errors(side) for side in (first, second)]
     if not any(width.any() for width in widths):
         return Estimate.exact(value, unit="none", method="spearman")
     rng = generator(seed, "attribution", "faithfulness", "correlation")
     drawn = []
     for _ in range(_REDRAWS):
         one, other = (
-            which.scores + width * rng.standard_normal(len(width))
-            for which, width in zip((scored, reference), widths, strict=True)
+            side + width * rng.standard_normal(len(width))
+            for side, width in zip(sides, widths, strict=True)
         )
         again = _spearman(one, other)
         if again is not None:
@@ -110,15 +120,19 @@ def _spearman(x: Float[np.ndarray, "n"], y: Float[np.ndarray, "n"]) -> float | N
     """Return Spearman's correlation of scores that may be infinite."""
     if len(x) < 2:
         return None
-    return rank_correlation(rankdata(x).astype(np.float64), rankdata(y).astype(np.float64))
+    # What differs by rounding alone is a tie.
+    ranks = (rankdata(np.round(side, _DECIMALS)).astype(np.float64) for side in (x, y))
+    return rank_correlation(*ranks)
 
 
-def _standard_errors(scored: Scored) -> Float[np.ndarray, "n"]:
-    """Return the standard errors that the intervals of scores amount to; 0 for exact ones."""
+def _estimates(scored: Scored) -> list[Estimate]:
     if isinstance(scored, Attribution):
-        estimates = [place.measures.score for place in scored.places]
-    else:
-        estimates = list(scored.estimates)
+        return [place.measures.score for place in scored.places]
+    return list(scored.estimates)
+
+
+def _standard_errors(estimates: Sequence[Estimate]) -> Float[np.ndarray, "n"]:
+    """Return the standard errors that the intervals of scores amount to; 0 for exact ones."""
     return np.array(
         [
             0.0 if one.is_exact else (one.high - one.low) / 2.0 / norm.isf((1.0 - one.level) / 2.0)
