@@ -294,7 +294,4 @@ def _entropy(
         float(along.mean()), error, df=len(along) - 1, level=level, method="chain-rule",
         unit="nats", diagnostics={"standard_error": error, "least": least},
     )  # fmt: skip
-    return Estimate(
-        value=found.value, low=min(found.value, max(least, found.low)), high=found.high,
-        level=level, unit="nats", method=found.method, diagnostics=found.diagnostics,
-    )  # fmt: skip
+    return found.within(least, math.inf)

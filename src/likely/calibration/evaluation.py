@@ -5,7 +5,7 @@ Unit: probabilities and bits, as the metrics say.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -439,11 +439,8 @@ def _range(
 
 
 def _cut(estimate: Estimate | None, lowest: float, highest: float) -> Estimate | None:
-    if estimate is None:
-        return None
     # A mean that is at an end may lie beyond it by rounding; the interval still holds it.
-    low = min(max(estimate.low, lowest), estimate.value)
-    return replace(estimate, low=low, high=max(min(estimate.high, highest), estimate.value))
+    return None if estimate is None else estimate.within(lowest, highest)
 
 
 def _members(frame: "pd.DataFrame", family: str, scale: str) -> Bool[np.ndarray, "N"]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -79,6 +79,19 @@ class ModelInfo:
     def identity(self) -> str:
         """Everything that two runs must share for their scores to be the same numbers."""
         return "|".join((self.fingerprint, self.dtype, self.backend))
+
+    def at_temperature(self, temperature: float) -> "ModelInfo":
+        """Return what identifies the same model at another temperature.
+
+        Raises:
+            InputError: The temperature is not positive and finite.
+        """
+        if not 0.0 < temperature < math.inf:
+            raise InputError(f"a temperature is positive and finite, got {temperature!r}")
+        return replace(
+            self, name=f"{self.name} at temperature {temperature:g}",
+            fingerprint=f"{self.fingerprint} at temperature {temperature!r}",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,16 +274,6 @@ class Tempering(Protocol):
     def at_temperature(self, temperature: float) -> "LanguageModel":
         """Return the same model with every next-token law to the power 1/temperature."""
         ...
-
-
-def check_temperature(temperature: float) -> None:
-    """Raise unless a law can be taken at this temperature.
-
-    Raises:
-        InputError: It is not positive and finite.
-    """
-    if not 0.0 < temperature < math.inf:
-        raise InputError(f"a temperature is positive and finite, got {temperature!r}")
 
 
 def require(model: LanguageModel, capability: Capability) -> None:

@@ -7,7 +7,6 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ from likely.core.model import (
     Sink,
     Tokens,
     Work,
-    check_temperature,
 )
 from likely.errors import CapabilityError, InputError, NumericalError, StoreError
 
@@ -162,13 +160,9 @@ class TableModel:
         Raises:
             InputError: The temperature is not positive and finite.
         """
-        check_temperature(temperature)
         other = copy.copy(self)
+        other._info = self._info.at_temperature(temperature)
         other._temperature = self._temperature * temperature
-        other._info = replace(
-            self._info, name=f"{self._info.name} at temperature {temperature:g}",
-            fingerprint=f"{self._info.fingerprint} at temperature {temperature!r}",
-        )  # fmt: skip
         return other
 
     def row(self, prefix: Tokens) -> np.ndarray:

@@ -5,7 +5,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -21,7 +21,6 @@ from likely.core.model import (
     Settings,
     Sink,
     Work,
-    check_temperature,
 )
 from likely.core.plan import CostModel, Pass, Plan, make_plan
 from likely.core.trie import build_trie
@@ -215,13 +214,9 @@ class TransformersModel:
         Raises:
             InputError: It is not positive and finite.
         """
-        check_temperature(temperature)
         other = copy.copy(self)
+        other._info = self._info.at_temperature(temperature)
         other._temperature = self._temperature * temperature
-        other._info = replace(
-            self._info, name=f"{self._info.name} at temperature {temperature:g}",
-            fingerprint=f"{self._info.fingerprint} at temperature {temperature!r}",
-        )  # fmt: skip
         return other
 
     def unembedding(self) -> Unembedding:
