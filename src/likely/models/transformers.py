@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 T = TypeVar("T")
+A = TypeVar("A", np.ndarray, torch.Tensor)
 
 _DTYPES = {
     "float64": torch.float64,
@@ -224,8 +225,8 @@ class TransformersModel:
         bias = getattr(self._head, "bias", None)
         embedding = self.module.get_input_embeddings().weight
         return Unembedding(
-            weight=_array(self._head.weight) / self._temperature,
-            bias=None if bias is None else _array(bias) / self._temperature,
+            weight=self._divided(_array(self._head.weight)),
+            bias=None if bias is None else self._divided(_array(bias)),
             is_linear=self._is_linear,
             is_tied=self._head.weight.data_ptr() == embedding.data_ptr(),
         )
@@ -293,7 +294,7 @@ class TransformersModel:
         with self._evaluation_mode():
             output = self.module(input_ids=tokens, inputs_embeds=embeddings, use_cache=False)
         logits: torch.Tensor = output.logits
-        return logits / self._temperature
+        return self._divided(logits)
 
     def _give_scores(
         self, work: Work, sink: Sink, nodes: Int[np.ndarray, "n"], states: torch.Tensor
@@ -346,6 +347,10 @@ class TransformersModel:
 
     def _logits(self, states: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self._head(states) if self._is_linear else self._whole_head(states)
+        return self._divided(logits)
+
+    def _divided(self, logits: A) -> A:
+        """Return logits, or the weights that make them, over the temperature; at 1 as they are."""
         return logits if self._temperature == 1.0 else logits / self._temperature
 
     def _whole_head(self, states: torch.Tensor) -> torch.Tensor:
