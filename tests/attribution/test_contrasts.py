@@ -232,6 +232,22 @@ def test_responses_that_need_different_prompts_are_refused():
     assert found.differences == pytest.approx([0.0, 0.0])
 
 
+def test_cases_are_contrasted_where_they_are_of_one_prompt():
+    model = likely.TableModel(["a", "b"], lambda before: {"a": 0.25, "b": 0.75})
+    first = attribution.frame_case(model, "aa", generate=1)
+    second = attribution.frame_case(model, "aa", "a")
+    found = attribution.contrast_cases(model, first, second, method="exact")
+    assert found.log_odds == pytest.approx(math.log(3.0))
+    assert "generated" in found.first.case.flags
+    for other in (
+        attribution.frame_case(model, "ab", "a"),
+        attribution.frame_case(model, "aa", "a", context="b"),
+        attribution.frame_case(model, "aa", "a", positions=[1]),
+    ):
+        with pytest.raises(InputError, match=r"different tokens|frame them alike"):
+            attribution.contrast_cases(model, first, other)
+
+
 def test_a_response_that_cannot_be_is_refused():
     model = likely.TableModel(["a", "b"], lambda before: {"a": 1.0})
     with pytest.raises(InputError, match="impossible"):

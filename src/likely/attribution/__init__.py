@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from likely.attribution.contrasts import Contrast as Contrast
     from likely.attribution.contrasts import ContrastPlace as ContrastPlace
     from likely.attribution.contrasts import contrast as contrast
+    from likely.attribution.contrasts import contrast_cases as contrast_cases
     from likely.attribution.drawn import Draws as Draws
     from likely.attribution.drawn import Stability as Stability
     from likely.attribution.drawn import stability as stability
@@ -73,7 +74,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "checkpoints": ("Checkpoint", "Reading", "Series", "series"),
         "circumstances": ("Sensitivity", "Variant", "sensitivity"),
         "comparison": ("ComparedText", "Comparison", "compare"),
-        "contrasts": ("Contrast", "ContrastPlace", "contrast"),
+        "contrasts": ("Contrast", "ContrastPlace", "contrast", "contrast_cases"),
         "drawn": ("Draws", "Stability", "stability"),
         "faithfulness.average": ("MeanFaithfulness", "average_faithfulness"),
         "faithfulness.measure": ("measure_faithfulness",),

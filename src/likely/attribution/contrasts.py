@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from likely.attribution.adaptive import Forecast, Hunt, Method, Reason, found_by
-from likely.attribution.case import Prompt, frame_case
+from likely.attribution.case import Case, Prompt, frame_case
 from likely.attribution.eligible import Rule
 from likely.attribution.gathering import (
     KAPPA,
@@ -246,10 +246,6 @@ def contrast(
     >>> round(found.log_odds, 4), found.differences.round(4).tolist()
     (0.8473, [0.0, 0.6466])
     """
-    terms = Terms(
-        method=method, tolerance=tolerance, level=level, seed=seed, rule=candidates, kappa=kappa,
-        kept=kept, budget=budget,
-    )  # fmt: skip
     first, second = (
         frame_case(
             model, prompt, text, positions=positions, roles=roles, segments=segments,
@@ -257,11 +253,52 @@ def contrast(
         )
         for text in (response, other)
     )  # fmt: skip
+    return contrast_cases(
+        model, first, second, groups=groups, method=method, tolerance=tolerance, level=level,
+        seed=seed, budget=budget, candidates=candidates, exclude=exclude, kappa=kappa, kept=kept,
+        settings=settings, meter=meter,
+    )  # fmt: skip
+
+
+def contrast_cases(
+    model: LanguageModel,
+    first: Case,
+    second: Case,
+    *,
+    groups: Groups = "tokens",
+    method: Method = "adaptive",
+    tolerance: float = 0.02,
+    level: float = 0.95,
+    seed: int = 0,
+    budget: float | None = None,
+    candidates: Rule = "all",
+    exclude: Sequence[int] = (),
+    kappa: float = KAPPA,
+    kept: int | None = KEPT,
+    settings: Settings | None = None,
+    meter: Meter | None = None,
+) -> Contrast:
+    """Return the contrast of two cases of one prompt; see `contrast`.
+
+    Raises:
+        InputError: Cases of two prompts, contexts or sets of positions, besides what `contrast`
+            refuses.
+    """
+    terms = Terms(
+        method=method, tolerance=tolerance, level=level, seed=seed, rule=candidates, kappa=kappa,
+        kept=kept, budget=budget,
+    )  # fmt: skip
     if first.prompt != second.prompt:
         raise InputError(
-            f"the responses {first.response_text!r} and {second.response_text!r} merge with the "
-            "end of the prompt into different tokens: give boundary='separate', or a prompt that "
-            "ends before white space"
+            f"the responses {first.response_text!r} and {second.response_text!r} follow prompts of "
+            "different tokens: where they merge with the end of one prompt give "
+            "boundary='separate', or a prompt that ends before white space"
+        )
+    if (first.context, first.positions) != (second.context, second.positions):
+        raise InputError(
+            f"a contrast is about one prompt, but its cases have contexts {first.context} and "
+            f"{second.context}, and positions {first.positions} and {second.positions}: frame "
+            "them alike"
         )
     first, split = split_case(first, groups)
     second, _ = split_case(second, groups)

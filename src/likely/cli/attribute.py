@@ -213,10 +213,10 @@ def attribute(
     )  # fmt: skip
     prompt = _prompt(subject)
     loaded = load_model(model, output)
-    framed = frame(loaded, prompt, question)
+    cases = frame(loaded, prompt, question)
     with TokenMeter("attributing", quiet=output.quiet) as meter:
-        meter.expect(most_tokens(loaded, framed, question))
-        found = answer(loaded, framed, question, meter)
+        meter.expect(most_tokens(loaded, cases, question))
+        found = answer(loaded, cases, question, meter)
     if path is not None and path.suffix != ".json":
         _write(found, path)
     name = "contrast" if is_contrast else "attribution"

@@ -1,13 +1,12 @@
 """What ``likely attribute`` asks, put to the library, and what it may cost. Unit: nats."""
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from likely.attribution.adaptive import Method
 from likely.attribution.case import Case, Prompt, frame_case
-from likely.attribution.contrasts import Contrast, contrast
+from likely.attribution.contrasts import Contrast, contrast_cases
 from likely.attribution.eligible import Rule
 from likely.attribution.gathering import default_budget
 from likely.attribution.groups import Group, Unit, split_case
@@ -16,7 +15,6 @@ from likely.attribution.result import Attribution
 from likely.core.engine import Meter
 from likely.core.model import LanguageModel
 from likely.core.text.encode import Boundary
-from likely.errors import LikelyWarning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,21 +43,8 @@ class Question:
     kept: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Framed:
-    """A prompt with the response, or both responses, that are asked about.
-
-    Attributes:
-        prompt: As it was given.
-        cases: One for each response.
-    """
-
-    prompt: Prompt
-    cases: tuple[Case, ...]
-
-
-def frame(model: LanguageModel, prompt: Prompt, question: Question) -> Framed:
-    """Return the ids of the prompt and of each response, one of them generated if so asked.
+def frame(model: LanguageModel, prompt: Prompt, question: Question) -> tuple[Case, ...]:
+    """Return a case for each response that is asked about, one of them generated if so asked.
 
     Raises:
         InputError: As `likely.attribution.frame_case`.
@@ -71,24 +56,18 @@ def frame(model: LanguageModel, prompt: Prompt, question: Question) -> Framed:
             roles=question.roles, context=question.context, boundary=question.boundary,
         )  # fmt: skip
 
-    if question.other is None:
-        return Framed(prompt=prompt, cases=(framed(question.response, question.generate),))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LikelyWarning)  # the contrast itself gives them
-        return Framed(
-            prompt=prompt,
-            cases=(framed(question.response, question.generate), framed(question.other, None)),
-        )
+    first = framed(question.response, question.generate)
+    return (first,) if question.other is None else (first, framed(question.other, None))
 
 
-def most_tokens(model: LanguageModel, framed: Framed, question: Question) -> int:
+def most_tokens(model: LanguageModel, cases: Sequence[Case], question: Question) -> int:
     """Return how many token evaluations it takes at most of a model that keeps what it read.
 
     Raises:
         InputError: Groups that the prompt does not have.
     """
     n = model.info.n_tokens
-    split = [split_case(case, question.groups) for case in framed.cases]
+    split = [split_case(case, question.groups) for case in cases]
     cases = [case for case, _ in split]
     whole = len(cases[0].stem) + sum(_exhausted(n, cases, group) for group in split[0][1])
     if question.method == "exact":
@@ -109,7 +88,7 @@ def _exhausted(n_vocab: int, cases: Sequence[Case], group: Sequence[int]) -> int
 
 
 def answer(
-    model: LanguageModel, framed: Framed, question: Question, meter: Meter
+    model: LanguageModel, cases: Sequence[Case], question: Question, meter: Meter
 ) -> Attribution | Contrast:
     """Return what the library finds.
 
@@ -117,30 +96,10 @@ def answer(
         InputError: As `likely.attribution.attribute` and `likely.attribution.contrast`.
         CapabilityError: Likewise.
     """
-    if question.other is not None:
-        return _contrast(model, framed, question, question.other, meter)
-    return attribute_case(
-        model, framed.cases[0], groups=question.groups, method=question.method,
+    ask = attribute_case if question.other is None else contrast_cases
+    return ask(
+        model, *cases, groups=question.groups, method=question.method,
         tolerance=question.tolerance, level=question.level, seed=question.seed,
         budget=question.budget, candidates=question.candidates, exclude=question.exclude,
         kept=question.kept, meter=meter,
     )  # fmt: skip
-
-
-def _contrast(
-    model: LanguageModel, framed: Framed, question: Question, other: str, meter: Meter
-) -> Contrast:
-    case = framed.cases[0]
-    found = contrast(
-        model, framed.prompt, case.response if question.response is None else question.response,
-        other, groups=question.groups, method=question.method, tolerance=question.tolerance,
-        level=question.level, seed=question.seed, budget=question.budget,
-        positions=question.positions, roles=question.roles, context=question.context,
-        boundary=question.boundary, candidates=question.candidates, exclude=question.exclude,
-        kept=question.kept, meter=meter,
-    )  # fmt: skip
-    if question.generate is None:
-        return found
-    # It got the ids of a response and cannot know where they came from.
-    first = replace(found.first.case, flags=found.first.case.flags | case.flags)
-    return replace(found, first=replace(found.first, case=first))
