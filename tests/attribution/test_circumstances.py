@@ -1,6 +1,7 @@
 """Sensitivity is the difference of attributions that were asked one by one."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.stats import rankdata
 import likely
 from likely import attribution
 from likely.attribution import Sensitivity, sensitivity
+from likely.core.estimate import Estimate
 from likely.errors import CapabilityError, InputError
 
 WORDS = (" the", " a", " cat", " dog", " ran", " sat")
@@ -120,3 +122,21 @@ def test_the_summary_tells_by_how_much_and_which_way_the_most_moved_word_went(mo
     numbers = [float(text) for text in shown.groups()]
     assert numbers[0] == pytest.approx(by, abs=5e-5)
     assert numbers[1] < numbers[0] < numbers[2]
+
+
+def test_the_most_moved_word_is_the_one_that_moved_most_for_certain():
+    found = sensitivity(random_table(4, seed=2), "abc", "da", temperatures=[2.5], method="exact")
+    variant = found.variants[0]
+
+    def moved(*ends):
+        texts = []
+        for low, value, high in ends:
+            exact = Estimate.exact(value, unit="nats", method="exact")
+            difference = replace(exact, low=low, high=high, level=0.95)
+            texts.append(replace(variant.comparison.texts[0], difference=difference))
+        return replace(variant, comparison=replace(variant.comparison, texts=tuple(texts)))
+
+    wide, sure, near = (-0.8, 1.2, 3.2), (-0.7, -0.6, -0.5), (0.1, 0.7, 1.3)
+    assert moved(wide, sure, near).largest.difference.value == -0.6
+    assert moved(wide, near).largest.difference.value == 0.7
+    assert moved((-1.0, 0.1, 1.0), wide).largest.difference.value == 1.2

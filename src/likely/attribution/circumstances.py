@@ -57,9 +57,15 @@ class Variant:
 
     @property
     def largest(self) -> ComparedText | None:
-        """The stretch whose score moved most; None if the prompts share none."""
-        moves = [(abs(one.difference.value), one) for one in self.shared if one.difference]
-        return max(moves, key=lambda move: move[0])[1] if moves else None
+        """The stretch whose score moved most for certain; None if the prompts share none.
+
+        For certain is what the interval of the difference leaves; where that is nothing for all,
+        the estimates decide.
+        """
+        moves = [(one.difference, one) for one in self.shared if one.difference]
+        if not moves:
+            return None
+        return max(moves, key=lambda move: (_at_least(move[0]), abs(move[0].value)))[1]
 
     @property
     def n_turned(self) -> int:
@@ -70,6 +76,11 @@ class Variant:
             and (one.first.low > 0.0 > one.second.high or one.first.high < 0.0 < one.second.low)
             for one in self.shared
         )
+
+
+def _at_least(difference: Estimate) -> float:
+    """Return how far a difference is from 0 at its interval's nearer end."""
+    return max(0.0, difference.low, -difference.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
