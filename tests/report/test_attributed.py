@@ -121,6 +121,29 @@ def test_each_place_with_no_low_score_is_in_one_quarter(found, unsure):
         assert sorted(place.positions for place in cases) == [place.positions for place in kept]
 
 
+def test_a_place_is_sure_of_its_quarter_where_no_interval_holds_a_border(found):
+    assert all(all(quarter.is_sure) for quarter in quarters(found))
+    place = found.places[0]
+
+    def is_sure(score=(0.1, 0.1, 0.2), entropy=(0.1, 0.1, 0.2)):
+        def estimate(ends):
+            return replace(place.measures.score, low=ends[0], value=ends[1], high=ends[2])
+
+        measures = replace(place.measures, score=estimate(score), context_entropy=estimate(entropy))
+        one = replace(found, places=(replace(place, measures=measures),))
+        ((told,),) = [quarter.is_sure for quarter in quarters(one) if quarter.places]
+        return told
+
+    assert is_sure()
+    assert is_sure(score=(0.3, 0.4, 0.5))
+    assert is_sure(entropy=(1.0, 1.1, 2.0))
+    assert is_sure(score=(-0.3, 0.0, 0.2))
+    assert not is_sure(score=(0.2, 0.4, 0.5))
+    assert not is_sure(score=(-0.1, 0.0, 0.3))
+    assert not is_sure(score=(-0.4, 0.0, 0.2))
+    assert not is_sure(entropy=(0.9, 1.1, 2.0))
+
+
 def test_warnings_count_what_is_not_known(found, unsure):
     assert warnings_of(found) == ()
     (line,) = warnings_of(unsure)

@@ -14,6 +14,7 @@ from likely.attribution.question import attribute
 from likely.report.attributed import score_shade
 from likely.report.attribution_page import attribution_page
 from likely.report.attribution_table import COLUMNS
+from likely.report.display import visible
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +110,17 @@ def test_scores_that_are_not_known_are_marked_and_warned_of():
     assert not exact_page.with_class("open")
     assert "none: every number is exact" in body_text(exact_page)
     assert "Listed are tokens" not in body_text(exact_page)
+
+
+def test_a_place_whose_interval_reaches_into_another_case_has_a_question_mark():
+    found = loose()
+    assert "question mark" not in body_text(Page(attribution_page(found)))
+    last = found.places[-1]
+    wide = replace(last.measures, score=replace(last.measures.score, low=0.2))
+    unsure = replace(found, places=(*found.places[:-1], replace(last, measures=wide)))
+    text = body_text(Page(attribution_page(unsure)))
+    assert "A question mark: an interval reaches into another case." in text
+    assert text.count(f"{visible(last.text)}?") == 1
 
 
 def test_views_of_the_script_are_the_shades_of_the_numbers(found, html):

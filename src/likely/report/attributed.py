@@ -158,12 +158,14 @@ class Quarter:
     Attributes:
         is_high_score: Whether the score is at least `HIGH_SCORE`.
         is_high_entropy: Whether the context entropy is at least `HIGH_ENTROPY`.
-        places: Which those are, highest score first.
+        places: Which those are by their estimates, highest score first.
+        is_sure: Of each, whether its intervals leave no other case.
     """
 
     is_high_score: bool
     is_high_entropy: bool
     places: tuple[Place, ...]
+    is_sure: tuple[bool, ...]
 
 
 def quarters(found: Attribution) -> tuple[Quarter, ...]:
@@ -184,10 +186,20 @@ def quarters(found: Attribution) -> tuple[Quarter, ...]:
             ]
             made.append(
                 Quarter(
-                    is_high_score=is_high_score, is_high_entropy=is_high_entropy, places=tuple(own)
+                    is_high_score=is_high_score,
+                    is_high_entropy=is_high_entropy,
+                    places=tuple(own),
+                    is_sure=tuple(map(_is_sure, own)),
                 )
             )
     return tuple(made)
+
+
+def _is_sure(place: Place) -> bool:
+    """Return whether the intervals of score and context entropy hold no border of `quarters`."""
+    score, entropy = place.measures.score, place.measures.context_entropy
+    borders = ((score, HIGH_SCORE), (score, -HIGH_SCORE), (entropy, HIGH_ENTROPY))
+    return not any(one.low < border <= one.high for one, border in borders)
 
 
 RULES = {

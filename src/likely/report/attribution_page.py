@@ -44,6 +44,7 @@ def attribution_page(found: Attribution, *, k: int = 5) -> str:
     places, case = found.places, found.case
     check_page(len(places), k, "attribution")
     response = lay_out_response(found)
+    cases = quarters(found)
     shades = score_shades(found.scores.tolist())
     columns = [score_shades(column) for column in found.matrix.T.tolist()]
     return render_page(
@@ -56,7 +57,8 @@ def attribution_page(found: Attribution, *, k: int = 5) -> str:
         seen=look(found),
         warnings=warnings_of(found),
         remarks=remarks_of(found),
-        quarters=quarters(found),
+        quarters=cases,
+        is_sorted=all(all(quarter.is_sure) for quarter in cases),
         high_score=HIGH_SCORE,
         high_entropy=HIGH_ENTROPY,
         n_against=sum(place.measures.score.value <= -HIGH_SCORE for place in places),
