@@ -92,7 +92,7 @@ def scored(found: attribution.Attribution, *, n_vocab: int) -> dict:
         "token_evaluations": found.cost.token_evaluations,
         "seconds": short(found.cost.seconds),
         "reference_cost": attribution.reference_cost(n_vocab, case),
-        "response_pieces": [case.response_text[slice(*span)] for span in case.response_spans],
+        "response_pieces": list(case.response_pieces),
         "rows": {
             str(i): [short(float(x)) for x in places[i].measures.matrix]
             for i in np.argsort(-found.scores)[:N_ROWS].tolist()

@@ -56,6 +56,11 @@ class Case:
         """Context and prompt."""
         return self.context + self.prompt
 
+    @property
+    def response_pieces(self) -> tuple[str, ...]:
+        """The text of each response token."""
+        return tuple(self.response_text[slice(*span)] for span in self.response_spans)
+
     def suffix(self, position: int) -> Ids:
         """Return the ids after a prompt position: the rest of the prompt, and the response."""
         return self.prompt[position + 1 :] + self.response

@@ -138,7 +138,7 @@ def show_matrix(found: "Attribution", places: Sequence["Place"], *, is_coloured:
     """Return the share of each response token in the scores, in as many blocks as it takes."""
     case = found.case
     names = [_cut(visible(place.text), _NAME) for place in places]
-    heads = [_cut(visible(case.response_text[slice(*span)]), _CELL) for span in case.response_spans]
+    heads = [_cut(visible(piece), _CELL) for piece in case.response_pieces]
     if not heads:
         return ["the response has no tokens, so the matrix has no columns"]
     lead = max([width(name) for name in names] or [0])

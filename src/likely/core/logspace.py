@@ -61,6 +61,24 @@ def log_union(log_probs: Sequence[float]) -> float:
     return min(0.0, log_sum(log_probs))
 
 
+def tempered(
+    log_probs: Float[np.ndarray, "*rows V"], temperature: float
+) -> Float[np.ndarray, "*rows V"]:
+    """Return each row's law to the power 1/temperature, normalised; at 1 the rows as they are.
+
+    Args:
+        log_probs: Nats; ``-inf`` stays so.
+        temperature: Positive and finite.
+
+    >>> np.exp(tempered(np.log(np.array([0.2, 0.8])), 0.5)).round(4).tolist()
+    [0.0588, 0.9412]
+    """
+    if temperature == 1.0:
+        return log_probs
+    powers = log_probs / temperature
+    return np.asarray(powers - logsumexp(powers)[..., None])
+
+
 def log1mexp(log_prob: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     """Return ``log(1 - exp(log_prob))`` without cancellation.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from likely.core.logspace import entropy, logsumexp
+from likely.core.logspace import entropy, logsumexp, tempered
 from likely.errors import InputError
 
 _EDGE = 1e-12  # a mass that is ``top_p`` reaches it in whichever order its tokens are summed
@@ -88,9 +88,7 @@ class Cut:
 
     def law(self, row: Float[np.ndarray, "V"]) -> Law:
         """Return the law after one prefix from its next-token row, nats."""
-        if self.temperature != 1.0:
-            row = row / self.temperature
-            row = row - logsumexp(row)
+        row = tempered(row, self.temperature)
         if self.top_p == 1.0:
             return Law(tokens=np.arange(len(row)), log_probs=row)
         probs = np.exp(row)

@@ -11,15 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from likely.core.logspace import logsumexp
-from likely.core.model import (
-    Capability,
-    Encoding,
-    ModelInfo,
-    Sink,
-    Tokens,
-    Work,
-)
+from likely.core.logspace import tempered
+from likely.core.model import Capability, Encoding, ModelInfo, Sink, Tokens, Work
 from likely.errors import CapabilityError, InputError, NumericalError, StoreError
 
 _SUM_TOLERANCE = 1e-9  # a law written as decimals may miss 1 by rounding, not by more
@@ -190,11 +183,7 @@ class TableModel:
                 f"got {dict(law)!r} with sum {total!r}"
             )
         with np.errstate(divide="ignore"):
-            row = np.log(probs)
-        if self._temperature != 1.0:
-            row = row / self._temperature
-            row -= logsumexp(row)
-        return row
+            return tempered(np.log(probs), self._temperature)
 
 
 def load_table(rest: str, *, dtype: str, device: str, **options: object) -> TableModel:

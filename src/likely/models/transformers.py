@@ -14,14 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from likely.core.branches import EngineStem, Stem
-from likely.core.model import (
-    Capability,
-    Method,
-    ModelInfo,
-    Settings,
-    Sink,
-    Work,
-)
+from likely.core.model import Capability, Method, ModelInfo, Settings, Sink, Work
 from likely.core.plan import CostModel, Pass, Plan, make_plan
 from likely.core.trie import build_trie
 from likely.errors import CapabilityError, InputError, MissingExtraError, StoreError

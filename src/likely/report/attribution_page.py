@@ -41,7 +41,7 @@ def attribution_page(found: Attribution, *, k: int = 5) -> str:
     Raises:
         InputError: No place, or ``k`` below 1.
     """
-    places, case = found.places, found.case
+    places = found.places
     check_page(len(places), k, "attribution")
     response = lay_out_response(found)
     cases = quarters(found)
@@ -53,12 +53,12 @@ def attribution_page(found: Attribution, *, k: int = 5) -> str:
         shades,
         kind="attribution",
         response=response,
-        response_pieces=[case.response_text[a:b] for a, b in case.response_spans],
+        response_pieces=found.case.response_pieces,
         seen=look(found),
         warnings=warnings_of(found),
         remarks=remarks_of(found),
         quarters=cases,
-        is_sorted=all(all(quarter.is_sure) for quarter in cases),
+        is_sure=all(all(quarter.is_sure) for quarter in cases),
         high_score=HIGH_SCORE,
         high_entropy=HIGH_ENTROPY,
         n_against=sum(place.measures.score.value <= -HIGH_SCORE for place in places),

@@ -77,12 +77,11 @@ def contrast_page(found: Contrast, *, k: int = 5) -> str:
 
 
 def _side(name: str, found: Attribution, shades: list[list[str]]) -> dict[str, object]:
-    case = found.case
     return {
         "name": name,
         "found": found,
         "laid": lay_out_response(found),
-        "pieces": [case.response_text[a:b] for a, b in case.response_spans],
+        "pieces": found.case.response_pieces,
         "shades": shades,
         "blocks": blocks(len(shades)),
     }
