@@ -27,8 +27,15 @@ if TYPE_CHECKING:
     from likely.rare.event import any_of as any_of
     from likely.rare.event import continuation as continuation
     from likely.rare.event import token as token
+    from likely.rare.extremes import Forecast as Forecast
+    from likely.rare.gld import Gld as Gld
     from likely.rare.method import METHODS as METHODS
     from likely.rare.naive import Naive as Naive
+    from likely.rare.outputs import OutputEstimate as OutputEstimate
+    from likely.rare.outputs import Writing as Writing
+    from likely.rare.outputs import output_probability as output_probability
+    from likely.rare.proposal import ProposalImportance as ProposalImportance
+    from likely.rare.qld.method import Qld as Qld
     from likely.rare.result import RareEstimate as RareEstimate
     from likely.rare.result import Spent as Spent
     from likely.rare.support import Support as Support
@@ -45,8 +52,13 @@ __getattr__, __dir__, __all__ = lazy_names(
         ),
         "estimation": ("estimate", "estimate_many"),
         "event": ("Event", "any_of", "continuation", "token"),
+        "extremes": ("Forecast",),
+        "gld": ("Gld",),
         "method": ("METHODS",),
         "naive": ("Naive",),
+        "outputs": ("OutputEstimate", "Writing", "output_probability"),
+        "proposal": ("ProposalImportance",),
+        "qld.method": ("Qld",),
         "result": ("RareEstimate", "Spent"),
         "support": ("Support",),
     },
