@@ -20,6 +20,7 @@ from scipy.stats import beta, chi2
 from likely.core.logspace import check_log_probs, log_of
 from likely.errors import InputError
 from likely.rare.distribution import iter_sample
+from likely.rare.event import Event
 from likely.rare.method import Task
 from likely.rare.reading import Reader
 from likely.rare.result import Found, Quantity, Spent
@@ -75,9 +76,40 @@ class Forecast:
         ]
         share = reader.meter.spent.divided(len(task.events))
         return tuple(
-            _found(column, event.above, self, level=task.level, spent=share)
+            self.of_margins(column, event, level=task.level, spent=share)
             for column, event in zip(np.concatenate(parts).T, task.events, strict=True)
         )
+
+    def of_margins(
+        self, margins: Float[np.ndarray, "m"], event: Event, *, level: float, spent: Spent
+    ) -> Found:
+        """Return what the largest of some margins say of an event.
+
+        Args:
+            margins: Shape ``(m,)``, nats.
+            event: Whose margins they are.
+            level: Coverage of the interval, in (0, 1).
+            spent: What they took.
+        """
+        m, hits = len(margins), int((margins > event.above).sum())
+        top = self.top if self.top is not None else min(max(round(m / 100), 20), 200)
+        if hits >= top:
+            note = f"{hits:,} of {m:,} inputs hit: they were counted, no tail was needed"
+            return _counted(hits, m, level=level, spent=spent, note=note)
+        found = extend(margins, event.above, tail=self.tail, top=top, level=level)
+        if found is None:
+            note = (
+                f"the {top + 1} largest of {m:,} margins make no tail (too few inputs, or margins "
+                "that are equal or infinite): hits were counted"
+            )
+            return _counted(hits, m, level=level, spent=spent, note=note)
+        answer = Found(
+            log_prob=found.log_prob, low=min(found.low, found.log_prob),
+            high=max(found.high, found.log_prob), spent=spent,
+            diagnostics={"hits": hits, "inputs": m, **found.diagnostics},
+            warnings=(EXTRAPOLATION,),
+        )  # fmt: skip
+        return _tried(answer, margins, self, top)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +160,10 @@ def extend(
     if top >= m:
         return None
     largest = np.sort(scores[np.argpartition(scores, m - top - 1)[m - top - 1 :]])
-    start, excesses = float(largest[0]), largest[1:] - largest[0]
+    start = float(largest[0])
     if not np.isfinite(largest).all() or largest[-1] <= start or threshold <= start:
         return None
+    excesses = largest[1:] - start
     beyond = np.array([threshold - start])
     bend = fit_pareto(excesses).shape
     if tail == "gpd":
@@ -173,29 +206,6 @@ def elicitation_scores(log_probs: Float[np.ndarray, "m"]) -> Float[np.ndarray, "
     check_log_probs(log_probs, what="elicitation scores", slack=0.0)
     with np.errstate(divide="ignore"):
         return np.asarray(-np.log(-log_probs))
-
-
-def _found(
-    margins: Float[np.ndarray, "m"], above: float, method: Forecast, *, level: float, spent: Spent
-) -> Found:
-    m, hits = len(margins), int((margins > above).sum())
-    top = method.top if method.top is not None else min(max(round(m / 100), 20), 200)
-    if hits >= top:
-        note = f"{hits:,} of {m:,} inputs hit: they were counted, no tail was needed"
-        return _counted(hits, m, level=level, spent=spent, note=note)
-    found = extend(margins, above, tail=method.tail, top=top, level=level)
-    if found is None:
-        note = (
-            f"the {top + 1} largest of {m:,} margins make no tail (too few inputs, or margins that "
-            "are equal or infinite): hits were counted"
-        )
-        return _counted(hits, m, level=level, spent=spent, note=note)
-    answer = Found(
-        log_prob=found.log_prob, low=min(found.low, found.log_prob),
-        high=max(found.high, found.log_prob), spent=spent,
-        diagnostics={"hits": hits, "inputs": m, **found.diagnostics}, warnings=(EXTRAPOLATION,),
-    )  # fmt: skip
-    return _tried(answer, margins, method, top)
 
 
 def _tried(answer: Found, margins: Float[np.ndarray, "m"], method: Forecast, top: int) -> Found:

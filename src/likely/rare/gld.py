@@ -60,11 +60,18 @@ class Gld:
         scored = Spent(scores=len(activations), seconds=time.perf_counter() - began)
         share = (activations.spent + scored).divided(len(task.events))
         return tuple(
-            replace(self._one(column, event, task.level), spent=share)
+            replace(self.of_margins(column, event, level=task.level), spent=share)
             for column, event in zip(margins.T, task.events, strict=True)
         )
 
-    def _one(self, margins: Float[np.ndarray, "n"], event: Event, level: float) -> Found:
+    def of_margins(self, margins: Float[np.ndarray, "n"], event: Event, *, level: float) -> Found:
+        """Return what a normal law of some margins says of an event.
+
+        Args:
+            margins: Shape ``(n,)``, nats.
+            event: Whose margins they are.
+            level: Coverage of the interval, in (0, 1).
+        """
         leads = margins - event.above
         if self.difference == "clipped":
             leads = np.minimum(leads, 0.0)

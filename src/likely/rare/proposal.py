@@ -194,8 +194,8 @@ def _interval(
     values = np.exp(log_hits - unit)
     mean = float(values.mean())
     # Draws that all hit with one weight still do not make it certain that the next one does.
-    variance = max(float(values.var()) / n, (2.0 * mean / n) ** 2)
-    low, high = gamma_interval(mean, variance, largest=1.0 / n, level=level)
+    error = max(float(values.std()) / math.sqrt(n), 2.0 * mean / n)
+    low, high = gamma_interval(mean, error, largest=1.0 / n, level=level)
     return low + unit, min(high + unit, 0.0)
 
 

@@ -107,7 +107,8 @@ def survival_interval(
     mean = float(excesses.mean())
     scaled, scaled_at = excesses / mean, at / mean
     fitted = fit_pareto(scaled)
-    most = _log_likelihood(scaled, fitted.shape, fitted.scale)
+    shape = fitted.shape if abs(fitted.shape) > 1e-9 else 1e-9
+    most = float(_log_likelihoods(scaled, np.array([shape]), np.array([fitted.scale]))[0])
     allowed = most - 0.5 * float(chi2.ppf(level, 1))
 
     def spare(log_prob: float) -> float:
@@ -130,28 +131,25 @@ def _crossing(spare: Callable[[float], float], outside: float, inside: float) ->
 
 def _profile(scaled: Float[np.ndarray, "k"], at: float, log_prob: float) -> float:
     """Return the largest log-likelihood of laws whose log-survival at a point is given."""
-
-    def loss(shape: float) -> float:
-        growth = -log_prob if shape == 0.0 else math.expm1(min(-shape * log_prob, 600.0)) / shape
-        return -_log_likelihood(scaled, shape, at / growth)
-
-    shapes = np.unique([*np.linspace(*SHAPES, _GRID), 0.0])
-    losses = [loss(float(shape)) for shape in shapes]
-    best = int(np.argmin(losses))
-    if not math.isfinite(losses[best]):
-        return -math.inf
-    around = shapes[max(best - 1, 0)], shapes[min(best + 1, len(shapes) - 1)]
-    found = minimize_scalar(lambda shape: loss(float(shape)), bounds=around, method="bounded")
-    return -min(float(found.fun), losses[best])
+    shapes = np.linspace(*SHAPES, _GRID)
+    for _ in range(3):
+        shapes = np.where(np.abs(shapes) < 1e-9, 1e-9, shapes)  # near enough to exponential
+        scales = at * shapes / np.expm1(np.minimum(-shapes * log_prob, 600.0))
+        found = _log_likelihoods(scaled, shapes, scales)
+        best = int(found.argmax())
+        shapes = np.linspace(shapes[max(best - 1, 0)], shapes[min(best + 1, _GRID - 1)], _GRID)
+    return float(found[best])
 
 
-def _log_likelihood(scaled: Float[np.ndarray, "k"], shape: float, scale: float) -> float:
-    if shape == 0.0:
-        return -len(scaled) * math.log(scale) - float(scaled.sum()) / scale
-    inner = shape * scaled / scale
-    if inner.min() <= -1.0:
-        return -math.inf
-    return -len(scaled) * math.log(scale) - (1.0 + 1.0 / shape) * float(np.log1p(inner).sum())
+def _log_likelihoods(
+    scaled: Float[np.ndarray, "k"], shapes: Float[np.ndarray, "r"], scales: Float[np.ndarray, "r"]
+) -> Float[np.ndarray, "r"]:
+    """Return the log-likelihood of laws; no shape is 0."""
+    inner = (shapes / scales)[:, None] * scaled
+    impossible = inner.min(axis=1) <= -1.0
+    logs = np.log1p(np.where(impossible[:, None], 0.0, inner)).sum(axis=1)
+    found = -len(scaled) * np.log(scales) - (1.0 + 1.0 / shapes) * logs
+    return np.where(impossible, -np.inf, found)
 
 
 def _losses(

@@ -23,7 +23,7 @@ PRESSING = 48
 """Rivals that bound all intervals first."""
 SCOUTS = 128
 """Activations that are checked first, to learn which rivals bound the others."""
-_CHUNK = 1024
+_LEAST, _MOST = 128, 1024  # activations that are checked at a time, doubling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,7 +42,7 @@ class Split:
     distance: float
     along: Float[np.ndarray, "n"]
     lines: tuple[Lines, ...]
-    pressing: tuple[Int[np.ndarray, "k"], ...]
+    pressing: tuple[Int[np.ndarray, "_"], ...]
 
     def at_margin(self, easier: float) -> "Split":
         """Return the split of the event whose margin is less by so many nats."""
@@ -181,7 +181,7 @@ def _checked(
     log_negligible = math.log(negligible) if negligible > 0.0 else -math.inf
     low, high, so_far, done = [np.array([])], [np.array([])], -math.inf, 0
     while done < len(live) and rest[done] > so_far + log_negligible:
-        part = np.arange(done, min(done + _CHUNK, len(live)))
+        part = np.arange(done, min(done + min(max(done, _LEAST), _MOST), len(live)))
         exact, _ = lines.sweep(points[live[part]], bounds.at(part))
         low.append(exact.low)
         high.append(exact.high)

@@ -25,6 +25,7 @@ from likely.rare.qld.sampling import Pairs, count_pairs, tail_interval
 from likely.rare.qld.survival import Counted, Extended, Tail
 from likely.rare.result import Found, Quantity, Spent
 from likely.stats.intervals import clopper_pearson
+from likely.stats.pareto import Pareto
 
 NEGLIGIBLE = 1e-6
 """Share of an estimate with a tail that need not be checked against every token."""
@@ -171,7 +172,7 @@ def _with_tail(
     beyond = found.low >= law.start
     log_beyond = log_total(found.without(~beyond), law, n)
     kept = tuple(text for text in counted.warnings if text == INDEPENDENCE)
-    shape = {} if law.tail is None else {"tail_shape": law.tail.shape}
+    shape = {"tail_shape": law.tail.shape} if isinstance(law.tail, Pareto) else {}
     return replace(
         counted,
         log_prob=log_prob,

@@ -64,9 +64,11 @@ class Pairs:
             return -math.inf, math.log(-math.expm1(math.log(tail) / n))
         squares = np.square(self.influence)
         freedom = 2.0 * float(squares.sum()) ** 2 / float(np.square(squares).sum())
-        stretch = float(student.isf(tail, max(freedom, 1.0)) / norm.isf(tail)) ** 2
+        stretch = float(student.isf(tail, max(freedom, 1.0)) / norm.isf(tail))
         largest = max(2.0 * float(np.abs(self.influence).max()) / n, 1.0 / n**2)
-        return gamma_interval(self.share, self.variance * stretch, largest=largest, level=level)
+        return gamma_interval(
+            self.share, math.sqrt(self.variance) * stretch, largest=largest, level=level
+        )
 
 
 def count_pairs(

@@ -58,6 +58,24 @@ class Counted:
             return np.asarray(np.log(after - first) - np.log(len(self.values)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalTail:
+    """The tail of a normal law.
+
+    Attributes:
+        start: Where it begins, standard deviations from the mean.
+        spread: Standard deviation.
+    """
+
+    start: float
+    spread: float
+
+    def log_survival(self, excess: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
+        """Return the log-probability of more than each excess over the start."""
+        far = norm.logsf(self.start + excess / self.spread)
+        return np.asarray(far - norm.logsf(self.start))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Extended:
     """Counted values, with a smooth tail beyond a point on the side where tokens win.
@@ -66,22 +84,22 @@ class Extended:
         counted: The values.
         start: Where the tail begins: the largest value that is not of the tail.
         log_share: Log of the share of values beyond it, nats.
-        tail: A law of what is beyond, or None for the normal law's own tail.
+        tail: A law of what is beyond.
     """
 
     counted: Counted
     start: float
     log_share: float
-    tail: Pareto | None
+    tail: "Pareto | NormalTail"
 
     @classmethod
     def fit(cls, values: Float[np.ndarray, "n"], kind: Literal["gpd", "gaussian"]) -> "Extended":
         """Return values, ascending, with a tail fitted to the last of them.
 
         Args:
-            values: Shape ``(n,)``, ascending, of unit variance about 0.
+            values: Shape ``(n,)``, ascending.
             kind: ``gpd``: a generalised Pareto law by maximum likelihood; ``gaussian``: the tail
-                of the standard normal law, scaled to the share of values that it continues.
+                of the normal law with their mean and variance, scaled to their share there.
         """
         n_tail = tail_size(len(values))
         start = float(values[-n_tail - 1])
@@ -89,23 +107,23 @@ class Extended:
             counted=Counted(values=values),
             start=start,
             log_share=float(np.log(n_tail / len(values))),
-            tail=fit_pareto(values[-n_tail:] - start) if kind == "gpd" else None,
+            tail=fit_pareto(values[-n_tail:] - start)
+            if kind == "gpd"
+            else NormalTail(
+                start=float((start - values.mean()) / values.std()), spread=float(values.std())
+            ),
         )
 
     def refit(self, values: Float[np.ndarray, "n"]) -> "Extended":
         """Return other values, ascending, with a tail of the same kind."""
-        return Extended.fit(values, "gaussian" if self.tail is None else "gpd")
+        return Extended.fit(values, "gpd" if isinstance(self.tail, Pareto) else "gaussian")
 
     def log_survival(self, at: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
         """Return the log-probability of a value beyond each point."""
         first = np.searchsorted(self.counted.values, at, side="right")
         with np.errstate(divide="ignore"):
             below = np.log(len(self.counted.values) - first) - np.log(len(self.counted.values))
-        beyond = np.maximum(at, self.start)
-        if self.tail is None:
-            far = norm.logsf(beyond) - norm.logsf(self.start)
-        else:
-            far = self.tail.log_survival(beyond - self.start)
+        far = self.tail.log_survival(np.maximum(at - self.start, 0.0))
         return np.asarray(np.where(at < self.start, below, self.log_share + far))
 
     def log_mass(
