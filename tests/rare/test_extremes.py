@@ -68,7 +68,7 @@ def test_counts_are_used_where_the_event_is_seen_often_enough():
 
 @pytest.mark.parametrize(
     "margins",
-    [np.zeros(500) - 1.0, np.full(500, -np.inf), [-1.0] * 10, [-3.0] * 490 + [np.inf] * 10],
+    [np.full(500, -1.0), np.full(500, -np.inf), [-1.0] * 10, [-3.0] * 490 + [np.inf] * 10],
 )
 def test_without_a_tail_hits_are_counted_and_nothing_is_nan(margins):
     found = forecast(margins)

@@ -97,7 +97,7 @@ def test_texts_that_the_proposal_hardly_writes_are_missed_and_it_says_so():
 
 
 def test_models_of_other_tokens_and_texts_without_room_are_refused():
-    model, proposal = models()
+    model, _ = models()
     other = likely.TableModel(["b", "a", "."], bold, eos=".")
     with pytest.raises(InputError, match="id 0 is b'a'"):
         output_probability(model, other, "a", says_bb, writing=Writing(max_tokens=2))

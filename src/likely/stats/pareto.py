@@ -131,14 +131,15 @@ def _crossing(spare: Callable[[float], float], outside: float, inside: float) ->
 
 def _profile(scaled: Float[np.ndarray, "k"], at: float, log_prob: float) -> float:
     """Return the largest log-likelihood of laws whose log-survival at a point is given."""
-    shapes = np.linspace(*SHAPES, _GRID)
+    shapes, highest = np.linspace(*SHAPES, _GRID), -math.inf
     for _ in range(3):
         shapes = np.where(np.abs(shapes) < 1e-9, 1e-9, shapes)  # near enough to exponential
         scales = at * shapes / np.expm1(np.minimum(-shapes * log_prob, 600.0))
         found = _log_likelihoods(scaled, shapes, scales)
         best = int(found.argmax())
+        highest = max(highest, float(found[best]))
         shapes = np.linspace(shapes[max(best - 1, 0)], shapes[min(best + 1, _GRID - 1)], _GRID)
-    return float(found[best])
+    return highest
 
 
 def _log_likelihoods(

@@ -23,6 +23,8 @@ EVENTS = [
 class Normal:
     """The standard normal law on the line."""
 
+    reach = (-np.inf, np.inf)
+
     def log_mass(self, low, high):
         start = norm.logsf(low)
         ratio = np.full(len(low), -np.inf)
@@ -33,9 +35,9 @@ class Normal:
 
 def pairs_of(cloud, event):
     parts = split(cloud, event)
-    law = Counted(values=np.sort(parts.along))
-    found = intervals(parts, cloud.points, law)
-    return parts, found, count_pairs(parts, cloud.points, found, law)
+    law = Counted(values=parts.values)
+    found = intervals(parts, cloud, law)
+    return parts, found, count_pairs(parts, cloud, found, law)
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: f"{event.winners}>{event.above}")
@@ -57,7 +59,7 @@ def test_setting_activations_aside_by_a_few_rivals_changes_no_interval(tokens):
     """Enough activations and rivals that scouts are sent and most are never fully checked."""
     cloud = gaussian(4000, d=8, n_tokens=300, world=1)
     parts, found, pairs = pairs_of(cloud, winning(*tokens))
-    law = Counted(values=np.sort(parts.along))
+    law = Counted(values=parts.values)
     ends = []
     for lines in parts.lines:
         leads = cloud.points @ lines.contest.slopes.T + lines.contest.leads
@@ -77,9 +79,9 @@ def test_setting_activations_aside_by_a_few_rivals_changes_no_interval(tokens):
 def test_what_is_left_out_with_a_tail_is_less_than_was_allowed():
     cloud = gaussian(3000, d=8, n_tokens=300, world=1)
     parts = split(cloud, winning(3))
-    law = Extended.fit(np.sort(parts.along), "gaussian")
-    whole = intervals(parts, cloud.points, law)
-    part = intervals(parts, cloud.points, law, negligible=1e-3)
+    law = Extended.fit(parts.values, "gaussian")
+    whole = intervals(parts, cloud, law)
+    part = intervals(parts, cloud, law, negligible=1e-3)
     assert part.n_checked < whole.n_checked
     n = len(cloud.points)
     missing = -math.expm1(log_total(part, law, n) - log_total(whole, law, n))
@@ -105,7 +107,7 @@ def test_three_tokens_have_the_orthant_probability():
         assert abs(pairs.share - truth) < 4.0 * math.sqrt(pairs.variance)
         exact = Cloud(points=points, weight=weight, offset=np.zeros(3))
         parts = split(exact, winning(0))
-        integral = log_total(intervals(parts, points, Normal()), Normal(), len(points))
+        integral = log_total(intervals(parts, exact, Normal()), Normal(), len(points))
         assert integral == pytest.approx(math.log(truth), abs=0.03)
 
 
@@ -125,11 +127,11 @@ def test_on_gaussian_activations_the_mean_over_samples_is_the_truth():
     truths = []
     for event in events:
         parts = split(exact, event)
-        found = intervals(parts, exact.points, Normal(), negligible=1e-6)
+        found = intervals(parts, exact, Normal(), negligible=1e-6)
         truths.append(math.exp(log_total(found, Normal(), len(exact.points))))
     shares = np.array([
-        [pairs_of(gaussian(n, d=8, n_tokens=20, world=2, seed=run), event)[2].share for event in events]
-        for run in range(runs)
+        [pairs_of(cloud, event)[2].share for event in events]
+        for cloud in (gaussian(n, d=8, n_tokens=20, world=2, seed=run) for run in range(runs))
     ])  # fmt: skip
     ratios = shares.mean(axis=0) / truths
     errors = shares.std(axis=0) / truths / math.sqrt(runs)

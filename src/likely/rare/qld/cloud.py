@@ -1,6 +1,6 @@
 """Activations and output layer in whitened coordinates, and the tokens that must win. Nats."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -18,11 +18,16 @@ class Cloud:
         points: Shape ``(n, d)``.
         weight: Shape ``(V, d)``.
         offset: Shape ``(V,)``.
+        rough: The points in float32, to set most of them aside with.
     """
 
     points: Float[np.ndarray, "n d"]
     weight: Float[np.ndarray, "V d"]
     offset: Float[np.ndarray, "V"]
+    rough: Float[np.ndarray, "n d"] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rough", self.points.astype(np.float32))
 
     @classmethod
     def of(
@@ -95,10 +100,11 @@ class Contest:
     def most_pressing(
         self, at: Float[np.ndarray, "d"], along: Float[np.ndarray, "d"], n: int
     ) -> Int[np.ndarray, "k"]:
-        """Return the rivals that bound the winning interval through a point most tightly."""
+        """Return the rivals that bound the winning interval through a point, the tightest first."""
         growth = self.slopes @ along
         with np.errstate(divide="ignore", invalid="ignore"):
-            ends = np.where(growth != 0.0, -(self.slopes @ at + self.leads) / growth, -np.inf)
-        rising = np.where(growth > 0.0, ends, -np.inf)
-        falling = np.where(growth < 0.0, -ends, -np.inf)
-        return np.union1d(np.argsort(-rising)[:n], np.argsort(-falling)[: n // 4])
+            ends = np.where(growth != 0.0, -(self.slopes @ at + self.leads) / growth, np.nan)
+        rising = np.argsort(np.where(growth > 0.0, -ends, np.inf))[:n]
+        falling = np.argsort(np.where(growth < 0.0, ends, np.inf))[: n // 4]
+        few = n // 8
+        return np.concatenate([rising[:few], falling[:few], rising[few:], falling[few:]])

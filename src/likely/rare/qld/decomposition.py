@@ -21,6 +21,8 @@ from likely.rare.qld.survival import Survival
 
 PRESSING = 48
 """Rivals that bound all intervals first."""
+FEW = 12
+"""Of them, those that bound all activations; the rest bound those that are left."""
 SCOUTS = 128
 """Activations that are checked first, to learn which rivals bound the others."""
 _LEAST, _MOST = 128, 1024  # activations that are checked at a time, doubling
@@ -34,6 +36,7 @@ class Split:
         direction: Shape ``(d,)``, of length 1.
         distance: Standard deviations from the mean to the nearest point of the event.
         along: Shape ``(n,)``: the part of each activation along the direction.
+        order: Shape ``(n,)``: places of activations by that part, the least first.
         lines: One for each winner that can win.
         pressing: For each of them the rivals that bound it most tightly near that point.
     """
@@ -41,8 +44,14 @@ class Split:
     direction: Float[np.ndarray, "d"]
     distance: float
     along: Float[np.ndarray, "n"]
+    order: Int[np.ndarray, "n"]
     lines: tuple[Lines, ...]
     pressing: tuple[Int[np.ndarray, "_"], ...]
+
+    @property
+    def values(self) -> Float[np.ndarray, "n"]:
+        """The parts along the direction, ascending."""
+        return np.asarray(self.along[self.order])
 
     def at_margin(self, easier: float) -> "Split":
         """Return the split of the event whose margin is less by so many nats."""
@@ -93,10 +102,12 @@ def split(cloud: Cloud, event: Event) -> Split | None:
         return None
     distance, contest, nearest = min(found, key=lambda one: one[0])
     direction = contest.heading(nearest)
+    along = cloud.points @ direction
     return Split(
         direction=direction,
         distance=distance,
-        along=cloud.points @ direction,
+        along=along,
+        order=np.argsort(along, kind="stable"),
         lines=tuple(Lines(one, direction) for _, one, _ in found),
         pressing=tuple(
             one.most_pressing(near.point, direction, PRESSING) for _, one, near in found
@@ -105,24 +116,26 @@ def split(cloud: Cloud, event: Event) -> Split | None:
 
 
 def intervals(
-    split: Split, points: Float[np.ndarray, "m d"], law: Survival, *, negligible: float = 0.0
+    split: Split, cloud: Cloud, law: Survival, *, first: int | None = None, negligible: float = 0.0
 ) -> Intervals:
     """Return the intervals in which an event happens when activations are moved along a direction.
 
     Args:
         split: Of the event.
-        points: Shape ``(m, d)``, whitened.
+        cloud: The activations.
         law: Of positions; intervals without mass drop out.
+        first: How many of the activations, from the first on, are moved; all if None.
         negligible: Intervals drop out too that together hold at most this share of all mass, so
             that not every activation must be checked against all rivals.
     """
+    moved = _Moved(
+        points=cloud.points[:first], rough=cloud.rough[:first], along=split.along[:first], law=law
+    )
     each = [
-        _of_one(lines, pressing, points, law, negligible)
+        _of_one(lines, pressing, moved, negligible)
         for lines, pressing in zip(split.lines, split.pressing, strict=True)
     ]
-    if len(each) == 1:
-        return each[0]
-    return _united(each, law)
+    return each[0] if len(each) == 1 else _united(each, law)
 
 
 def log_total(found: Intervals, law: Survival, n: int) -> float:
@@ -130,66 +143,86 @@ def log_total(found: Intervals, law: Survival, n: int) -> float:
     return float(logsumexp(law.log_mass(found.low, found.high))) - math.log(n)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Moved:
+    """Activations that are moved along a direction.
+
+    Attributes:
+        points: Shape ``(m, d)``.
+        rough: Shape ``(m, d)``, float32.
+        along: Shape ``(m,)``: their positions.
+        law: Of the positions that they are moved to.
+    """
+
+    points: Float[np.ndarray, "m d"]
+    rough: Float[np.ndarray, "m d"]
+    along: Float[np.ndarray, "m"]
+    law: Survival
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Live:
+    """The activations whose intervals have mass as far as they are known.
+
+    Attributes:
+        rows: Shape ``(l,)``.
+        bounds: Their intervals.
+        masses: Shape ``(l,)``: log-probability of each, nats.
+    """
+
+    rows: Int[np.ndarray, "l"]
+    bounds: Bounds
+    masses: Float[np.ndarray, "l"]
+
+    def at(self, order: Int[np.ndarray, "k"]) -> "_Live":
+        """Return some of them."""
+        return _Live(rows=self.rows[order], bounds=self.bounds.at(order), masses=self.masses[order])
+
+
 def _of_one(
-    lines: Lines,
-    pressing: Int[np.ndarray, "k"],
-    points: Float[np.ndarray, "m d"],
-    law: Survival,
-    negligible: float,
+    lines: Lines, pressing: Int[np.ndarray, "k"], moved: _Moved, negligible: float
 ) -> Intervals:
-    live = np.arange(len(points))
-    bounds = Bounds(low=np.full(len(points), -np.inf), high=np.full(len(points), np.inf))
-    masses = np.zeros(len(points))
-    for rivals in (pressing[: len(pressing) // 4], pressing[len(pressing) // 4 :]):
-        live, bounds, masses = _narrowed(lines, rivals, points, live, bounds, law)
+    """Return the intervals of one winner."""
+    rows = lines.may_win(moved.rough, moved.along, pressing[:FEW], moved.law.reach)
+    live = _Live(rows=rows, bounds=Bounds.whole(len(rows)), masses=np.zeros(len(rows)))
+    live = _narrowed(lines, pressing, moved, live)
     for _ in range(2):
-        if len(live) > 4 * SCOUTS:
-            scouts = live[np.linspace(0, len(live) - 1, SCOUTS).astype(np.int64)]
-            free = Bounds(low=np.full(SCOUTS, -np.inf), high=np.full(SCOUTS, np.inf))
-            _, binding = lines.sweep(points[scouts], free)
-            live, bounds, masses = _narrowed(lines, binding, points, live, bounds, law)
-    return _checked(lines, points, (live, bounds, masses), law, negligible)
+        if len(live.rows) > 4 * SCOUTS:
+            scouts = live.rows[np.linspace(0, len(live.rows) - 1, SCOUTS).astype(np.int64)]
+            _, binding = lines.sweep(
+                moved.points[scouts], moved.along[scouts], Bounds.whole(SCOUTS)
+            )
+            live = _narrowed(lines, binding, moved, live)
+    return _checked(lines, moved, live, negligible)
 
 
-def _narrowed(
-    lines: Lines,
-    rivals: Int[np.ndarray, "k"],
-    points: Float[np.ndarray, "m d"],
-    live: Int[np.ndarray, "l"],
-    bounds: Bounds,
-    law: Survival,
-) -> tuple[Int[np.ndarray, "l2"], Bounds, Float[np.ndarray, "l2"]]:
+def _narrowed(lines: Lines, rivals: Int[np.ndarray, "k"], moved: _Moved, live: _Live) -> _Live:
     """Return the activations whose intervals still have mass after some more rivals."""
-    bounds = bounds.within(lines.bounds(points[live], rivals))
-    masses = law.log_mass(bounds.low, bounds.high)
-    order = np.flatnonzero(masses > -np.inf)
-    return live[order], bounds.at(order), masses[order]
+    seen = lines.bounds(moved.points[live.rows], moved.along[live.rows], rivals)
+    bounds = live.bounds.within(seen)
+    masses = moved.law.log_mass(bounds.low, bounds.high)
+    return _Live(rows=live.rows, bounds=bounds, masses=masses).at(
+        np.flatnonzero(masses > -math.inf)
+    )
 
 
-def _checked(
-    lines: Lines,
-    points: Float[np.ndarray, "m d"],
-    found: tuple[Int[np.ndarray, "l"], Bounds, Float[np.ndarray, "l"]],
-    law: Survival,
-    negligible: float,
-) -> Intervals:
+def _checked(lines: Lines, moved: _Moved, live: _Live, negligible: float) -> Intervals:
     """Return exact intervals, the largest first, until those left over are negligible."""
-    live, bounds, masses = found
-    order = np.argsort(-masses, kind="stable")
-    live, bounds, masses = live[order], bounds.at(order), masses[order]
-    rest = np.logaddexp.accumulate(masses[::-1])[::-1]  # what lies from each place on
+    live = live.at(np.argsort(-live.masses, kind="stable"))
+    rest = np.logaddexp.accumulate(live.masses[::-1])[::-1]  # what lies from each place on
     log_negligible = math.log(negligible) if negligible > 0.0 else -math.inf
     low, high, so_far, done = [np.array([])], [np.array([])], -math.inf, 0
-    while done < len(live) and rest[done] > so_far + log_negligible:
-        part = np.arange(done, min(done + min(max(done, _LEAST), _MOST), len(live)))
-        exact, _ = lines.sweep(points[live[part]], bounds.at(part))
+    while done < len(live.rows) and rest[done] > so_far + log_negligible:
+        part = np.arange(done, min(done + min(max(done, _LEAST), _MOST), len(live.rows)))
+        rows = live.rows[part]
+        exact, _ = lines.sweep(moved.points[rows], moved.along[rows], live.bounds.at(part))
         low.append(exact.low)
         high.append(exact.high)
-        so_far = np.logaddexp(so_far, logsumexp(law.log_mass(exact.low, exact.high)))
+        so_far = np.logaddexp(so_far, logsumexp(moved.law.log_mass(exact.low, exact.high)))
         done += len(part)
     lows, highs = np.concatenate(low), np.concatenate(high)
-    kept = law.log_mass(lows, highs) > -math.inf
-    return Intervals(rows=live[:done][kept], low=lows[kept], high=highs[kept], n_checked=done)
+    kept = moved.law.log_mass(lows, highs) > -math.inf
+    return Intervals(rows=live.rows[:done][kept], low=lows[kept], high=highs[kept], n_checked=done)
 
 
 def _united(each: Sequence[Intervals], law: Survival) -> Intervals:

@@ -92,13 +92,13 @@ class Qld:
         if cloud is None or parts is None:
             why = _SAME if cloud is None else _NEVER
             return _counted(margins, event, level=level, spent=share, why=why)
-        counted = Counted(values=np.sort(parts.along))
-        found = intervals(parts, cloud.points, counted)
-        pairs = count_pairs(parts, cloud.points, found, counted)
+        counted = Counted(values=parts.values)
+        found = intervals(parts, cloud, counted)
+        pairs = count_pairs(parts, cloud, found, counted)
         answer = _from_pairs(parts, pairs, level)
         if self.tail != "none":
             law = Extended.fit(counted.values, self.tail)
-            found = intervals(parts, cloud.points, law, negligible=NEGLIGIBLE)
+            found = intervals(parts, cloud, law, negligible=NEGLIGIBLE)
             answer = _with_tail(answer, parts, cloud, (found, law), level)
         checked = _checked(answer, parts, cloud, counted, event, margins)
         seconds = time.perf_counter() - began
@@ -164,7 +164,7 @@ def _with_tail(
     """Return the estimate with a tail, and the counted one among its figures."""
     found, law = tailed
     n = len(cloud.points)
-    low, high = tail_interval(parts, cloud.points, found, law, level=level) or (
+    low, high = tail_interval(parts, cloud, found, law, level=level) or (
         -math.inf,
         counted.high,
     )
@@ -199,9 +199,8 @@ def _checked(
     observed = observable(margins, event.above)
     if observed is None:
         return replace(answer, warnings=(*answer.warnings, UNCHECKED))
-    points = cloud.points[:CHECKED]
-    near = parts.at_margin(event.above - observed.margin)
-    log_ratio = log_total(intervals(near, points, law), law, len(points)) - observed.log_share
+    near, n = parts.at_margin(event.above - observed.margin), min(CHECKED, len(margins))
+    log_ratio = log_total(intervals(near, cloud, law, first=n), law, n) - observed.log_share
     return replace(
         answer,
         diagnostics={

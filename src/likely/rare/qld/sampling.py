@@ -16,6 +16,7 @@ from jaxtyping import Float
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from likely.rare.qld.cloud import Cloud
 from likely.rare.qld.decomposition import Intervals, Split, log_total
 from likely.rare.qld.survival import Counted, Extended
 from likely.stats.weighted_counts import gamma_interval
@@ -66,38 +67,35 @@ class Pairs:
         freedom = 2.0 * float(squares.sum()) ** 2 / float(np.square(squares).sum())
         stretch = float(student.isf(tail, max(freedom, 1.0)) / norm.isf(tail))
         largest = max(2.0 * float(np.abs(self.influence).max()) / n, 1.0 / n**2)
-        return gamma_interval(
-            self.share, math.sqrt(self.variance) * stretch, largest=largest, level=level
-        )
+        error = math.sqrt(self.variance) * stretch
+        return gamma_interval(self.share, error, largest=largest, level=level)
 
 
-def count_pairs(
-    split: Split, points: Float[np.ndarray, "n d"], found: Intervals, law: Counted
-) -> Pairs:
+def count_pairs(split: Split, cloud: Cloud, found: Intervals, law: Counted) -> Pairs:
     """Return how many pairs hit, and the influence of each activation.
 
     Args:
         split: Of the event.
-        points: Shape ``(n, d)``, whitened.
+        cloud: The activations.
         found: The intervals of all activations.
         law: The parts along the direction, counted.
     """
-    n = len(points)
+    n = len(cloud.points)
     first, after = law.ranks(found.low, found.high)
     counts = after - first
     of_rest = np.bincount(found.rows, weights=counts, minlength=n) / n
     steps = np.bincount(first, minlength=n + 1) - np.bincount(after, minlength=n + 1)
     of_part = np.empty(n)
-    of_part[np.argsort(split.along, kind="stable")] = np.cumsum(steps)[:n] / n
+    of_part[split.order] = np.cumsum(steps)[:n] / n
     sums = np.concatenate([np.zeros(1), np.cumsum(law.values)])
-    pull = (sums[after] - sums[first]) @ _rests(split, points, found) / n**2
+    pull = (sums[after] - sums[first]) @ _rests(split, cloud, found) / n**2
     share = int(counts.sum()) / n**2
-    influence = of_rest + of_part - 2.0 * share + split.along * (points @ pull)
+    influence = of_rest + of_part - 2.0 * share + split.along * (cloud.points @ pull)
     return Pairs(count=int(counts.sum()), influence=influence)
 
 
 def tail_interval(
-    split: Split, points: Float[np.ndarray, "n d"], found: Intervals, law: Extended, *, level: float
+    split: Split, cloud: Cloud, found: Intervals, law: Extended, *, level: float
 ) -> tuple[float, float] | None:
     """Return logs of the ends of an interval for an estimate with a fitted tail.
 
@@ -106,7 +104,7 @@ def tail_interval(
 
     Args:
         split: Of the event.
-        points: Shape ``(n, d)``, whitened.
+        cloud: The activations.
         found: The intervals of all activations.
         law: The parts along the direction with their tail.
         level: Coverage, in (0, 1).
@@ -114,16 +112,17 @@ def tail_interval(
     Returns:
         Both ends, nats; None where without some part there is no mass at all.
     """
-    n, whole = len(points), log_total(found, law, len(points))
+    n = len(cloud.points)
+    whole = log_total(found, law, n)
     masses = np.exp(law.log_mass(found.low, found.high) - whole) / n
     hazard = np.exp(norm.logpdf(found.low) - norm.logsf(found.low))
-    pull = (masses * hazard) @ _rests(split, points, found)
-    lean = split.along * (points @ pull)
+    pull = (masses * hazard) @ _rests(split, cloud, found)
+    lean = split.along * (cloud.points @ pull)
     part = np.arange(n) % BLOCKS
     logs = np.empty(BLOCKS)
     for block in range(BLOCKS):
         left = part != block
-        refitted = law.refit(np.sort(split.along[left]))
+        refitted = law.refit(split.values[left[split.order]])
         rest = found.without(part[found.rows] == block)
         logs[block] = log_total(rest, refitted, int(left.sum())) + float(lean[left].mean())
     if not np.isfinite(logs).all():
@@ -133,8 +132,6 @@ def tail_interval(
     return whole - half, min(whole + half, 0.0)
 
 
-def _rests(
-    split: Split, points: Float[np.ndarray, "n d"], found: Intervals
-) -> Float[np.ndarray, "m d"]:
+def _rests(split: Split, cloud: Cloud, found: Intervals) -> Float[np.ndarray, "m d"]:
     """Return the part of activations that is not along the direction, for each interval."""
-    return np.asarray(points[found.rows] - split.along[found.rows, None] * split.direction)
+    return np.asarray(cloud.points[found.rows] - split.along[found.rows, None] * split.direction)

@@ -25,6 +25,11 @@ TAIL_LEAST = 50
 class Survival(Protocol):
     """A law on the line."""
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        """A range that has all of its mass."""
+        ...
+
     def log_mass(
         self, low: Float[np.ndarray, "m"], high: Float[np.ndarray, "m"]
     ) -> Float[np.ndarray, "m"]:
@@ -41,6 +46,11 @@ class Counted:
     """
 
     values: Float[np.ndarray, "n"]
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The least and the largest value."""
+        return float(self.values[0]), float(self.values[-1])
 
     def ranks(
         self, low: Float[np.ndarray, "m"], high: Float[np.ndarray, "m"]
@@ -103,16 +113,20 @@ class Extended:
         """
         n_tail = tail_size(len(values))
         start = float(values[-n_tail - 1])
+        mean, spread = float(values.mean()), float(values.std())
         return cls(
             counted=Counted(values=values),
             start=start,
             log_share=float(np.log(n_tail / len(values))),
             tail=fit_pareto(values[-n_tail:] - start)
             if kind == "gpd"
-            else NormalTail(
-                start=float((start - values.mean()) / values.std()), spread=float(values.std())
-            ),
+            else NormalTail(start=(start - mean) / spread, spread=spread),
         )
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """From the least value on."""
+        return float(self.counted.values[0]), np.inf
 
     def refit(self, values: Float[np.ndarray, "n"]) -> "Extended":
         """Return other values, ascending, with a tail of the same kind."""
