@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING
 from likely.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from likely.rare.distribution import IndependentDistribution as IndependentDistribution
-    from likely.rare.distribution import InputDistribution as InputDistribution
-    from likely.rare.distribution import ListedDistribution as ListedDistribution
-    from likely.rare.distribution import independent as independent
-    from likely.rare.distribution import listed as listed
     from likely.rare.estimation import estimate as estimate
     from likely.rare.estimation import estimate_many as estimate_many
     from likely.rare.event import Event as Event
     from likely.rare.event import any_of as any_of
     from likely.rare.event import continuation as continuation
     from likely.rare.event import token as token
+    from likely.rare.ground_truth import Truth as Truth
+    from likely.rare.ground_truth import enumerate_events as enumerate_events
+    from likely.rare.ground_truth import truth as truth
+    from likely.rare.inputs import IndependentDistribution as IndependentDistribution
+    from likely.rare.inputs import InputDistribution as InputDistribution
+    from likely.rare.inputs import ListedDistribution as ListedDistribution
+    from likely.rare.inputs import independent as independent
+    from likely.rare.inputs import listed as listed
     from likely.rare.method import METHODS as METHODS
     from likely.rare.naive import Naive as Naive
     from likely.rare.result import RareEstimate as RareEstimate
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "distribution": (
+        "inputs": (
             "IndependentDistribution",
             "InputDistribution",
             "ListedDistribution",
@@ -49,5 +52,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "naive": ("Naive",),
         "result": ("RareEstimate", "Spent"),
         "support": ("Support",),
+        "ground_truth": ("Truth", "enumerate_events", "truth"),
     },
 )

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel, Settings
 from likely.errors import InputError
-from likely.rare.distribution import InputDistribution, check_fits
 from likely.rare.event import Event, Target, read_event
+from likely.rare.inputs import InputDistribution, check_fits
 from likely.rare.method import Method, Task, make_method
 from likely.rare.result import Found, RareEstimate
 from likely.stats.intervals import check_level

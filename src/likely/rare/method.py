@@ -14,8 +14,8 @@ from likely.core.model import LanguageModel, Settings
 from likely.core.registry import Registry
 from likely.core.streams import generator
 from likely.errors import InputError
-from likely.rare.distribution import IndependentDistribution, InputDistribution
 from likely.rare.event import Event
+from likely.rare.inputs import IndependentDistribution, InputDistribution
 from likely.rare.result import Found, Quantity
 
 

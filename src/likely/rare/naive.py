@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from likely.rare.distribution import iter_sample
+from likely.rare.inputs import iter_sample
 from likely.rare.method import Task
 from likely.rare.reading import Reader
 from likely.rare.result import Found, Quantity, Spent
