@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from likely.rare.network import Readout
-from likely.rare.screening import Winners
+from likely.rare.screening import Screen
 
 
 def readout(n_vocab, *, scale=0.5, seed=0):
@@ -24,20 +24,24 @@ def units(n, *, seed=1):
 
 @pytest.mark.parametrize("n_vocab", [5, 97, 1024, 1500])
 @pytest.mark.parametrize("scale", [0.05, 0.5, 5.0])
-def test_screened_winners_are_the_winners(n_vocab, scale):
-    winners, unit = Winners(readout(n_vocab, scale=scale)), units(700)
-    torch.testing.assert_close(winners.screened(unit), winners.whole(unit))
+def test_the_screened_best_is_the_best(n_vocab, scale):
+    screen, unit = Screen(readout(n_vocab, scale=scale)), units(700)
+    for without in (None, torch.randint(n_vocab, (700, 2))):
+        found, expected = screen.screened(unit, without), screen.whole(unit, without)
+        torch.testing.assert_close(found[0], expected[0])
+        assert (found[1] == expected[1]).all()
+        assert not found[2].any()
 
 
 def test_the_slack_bounds_what_rounding_does():
     read = readout(900)
-    winners, unit = Winners(read), units(300)
+    screen, unit = Screen(read), units(300)
     rough = torch.addmm(
-        winners.bias.to(torch.bfloat16), unit.to(torch.bfloat16), read.weight.T.to(torch.bfloat16)
+        read.bias.to(torch.bfloat16), unit.to(torch.bfloat16), read.weight.T.to(torch.bfloat16)
     )
     error = (rough.double() - (unit.double() @ read.weight.double().T + read.bias.double())).abs()
-    assert error.max() <= winners.slack / 2
-    assert error.max() >= winners.slack / 40  # the bound is not idle
+    assert error.max() <= screen.slack / 2
+    assert error.max() >= screen.slack / 40  # the bound is not idle
 
 
 def test_near_ties_are_told_apart_and_ties_are_nobodys():
@@ -46,11 +50,14 @@ def test_near_ties_are_told_apart_and_ties_are_nobodys():
     weight[10] = weight[40]  # the same but for a bias too small for half precision
     bias = read.bias.clone()
     bias[40] = bias[10] + 1e-4
-    near = Winners(Readout(weight=weight, bias=bias, is_centred=False, epsilon=0.0))
+    near = Screen(Readout(weight=weight, bias=bias, is_centred=False, epsilon=0.0))
     unit = units(400)
-    found = near.screened(unit)
+    found = near.screened(unit)[1]
     assert (found == 40).any()
     assert not (found == 10).any()
     bias[40] = bias[10]
-    level = Winners(Readout(weight=weight, bias=bias, is_centred=False, epsilon=0.0))
-    assert ((level.screened(unit) == -1) == (found == 40)).all()
+    level = Screen(Readout(weight=weight, bias=bias, is_centred=False, epsilon=0.0))
+    values, ids, is_level = level.screened(unit)
+    assert (is_level == (found == 40)).all()
+    assert (level.winners(unit) == torch.where(is_level, -1, ids)).all()
+    torch.testing.assert_close(values, level.whole(unit)[0])

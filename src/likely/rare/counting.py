@@ -231,11 +231,11 @@ class _SharedCounter:
         import torch
 
         from likely.rare.network import Readout, require_network
-        from likely.rare.screening import Winners
+        from likely.rare.screening import Screen
 
         self.network = require_network(model)
         self.readout = Readout.of(self.network)
-        self.winners = Winners(self.readout)
+        self.screen = Screen(self.readout)
         self.endings = endings
         self.tokens = torch.from_numpy(endings.tokens)
 
@@ -255,7 +255,7 @@ class _SharedCounter:
         )
         with torch.inference_mode():
             flat = states.to("cpu", torch.float32).flatten(0, 1)
-            winners = self.winners.of(self.readout.normed(flat)).view(len(stems), -1).numpy()
+            winners = self.screen.winners(self.readout.normed(flat)).view(len(stems), -1).numpy()
         meter = Meter()
         length = stems.shape[1] + winners.shape[1] * self.tokens.shape[1]
         meter.forward(len(stems), length, time.perf_counter() - began)
