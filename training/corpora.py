@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sources import SOURCES, Source
@@ -23,10 +24,12 @@ _LEAST_DOCUMENT = 200  # characters
 _LEAST_SENTENCE = 40
 _PLAIN = {"code": 200, "book": 60, "manual": 1}  # shorter paragraphs may occur again
 _SPANISH = frozenset(
-    "de la el en que y los se del las un por con una para es al no lo su como más o este son".split()
+    {"de", "la", "el", "en", "que", "y", "los", "se", "del", "las", "un", "por", "con", "una"}
+    | {"para", "es", "al", "no", "lo", "su", "como", "más", "o", "este", "son"}
 )
 _ENGLISH = frozenset(
-    "the of and to in is that for it as with be on this by are or you can from at an not".split()
+    {"the", "of", "and", "to", "in", "is", "that", "for", "it", "as", "with", "be", "on"}
+    | {"this", "by", "are", "or", "you", "can", "from", "at", "an", "not"}
 )
 
 
@@ -38,14 +41,20 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     TARGET.mkdir(parents=True, exist_ok=True)
     files, records = {}, []
+    notices: dict[str, str] = {}
     for corpus in ("code", "english", "spanish"):
         seen: set[str] = set()
         documents: list[str] = []
         for source in (s for s in SOURCES if s.corpus == corpus):
-            found = list(_documents(source, _fetch(source, folder), seen))
+            with _unpacked(_fetch(source, folder)) as root:
+                found = list(_documents(source, root / source.part, seen))
+                notices |= _notice(source, root)
             records.append(_record(source, found))
             documents += found
         files[f"{corpus}.txt.xz"] = _write(corpus, documents)
+    rule = "=" * 80
+    text = "\n".join(f"{rule}\n{name}\n{rule}\n{notices[name]}" for name in sorted(notices))
+    (TARGET / "notices.txt.xz").write_bytes(lzma.compress(text.encode(), preset=9))
     manifest = {"separator": SEPARATOR, "files": files, "sources": records}
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     (TARGET / "manifest.json").write_text(text + "\n", "utf-8")
@@ -65,16 +74,28 @@ def _fetch(source: Source, folder: Path) -> Path:
     return package
 
 
-def _documents(source: Source, package: Path, seen: set[str]) -> Iterator[str]:
-    """Yield the cleaned documents of one source; `seen` grows by its paragraphs."""
+@contextmanager
+def _unpacked(package: Path) -> Iterator[Path]:
+    """Give the folder that a package unpacks to, for as long as it is needed."""
     with tempfile.TemporaryDirectory() as scratch:
         subprocess.run(["dpkg-deb", "-x", str(package), scratch], check=True)
-        for raw in source.read(Path(scratch) / source.part):
-            text = unicodedata.normalize("NFC", raw)
-            paragraphs = _new(_kept(text.split("\n\n"), source), seen, _PLAIN[source.kind])
-            document = "\n\n".join(paragraphs).strip("\n")
-            if len(document) >= _LEAST_DOCUMENT:
-                yield document
+        yield Path(scratch)
+
+
+def _notice(source: Source, root: Path) -> dict[str, str]:
+    """Return the copyright file of a package; a package without one shares another's."""
+    file = root / "usr" / "share" / "doc" / source.package / "copyright"
+    return {f"{source.package} {source.version}": file.read_text("utf-8")} if file.exists() else {}
+
+
+def _documents(source: Source, folder: Path, seen: set[str]) -> Iterator[str]:
+    """Yield the cleaned documents of one source; `seen` grows by its paragraphs."""
+    for raw in source.read(folder):
+        text = unicodedata.normalize("NFC", raw)
+        paragraphs = _new(_kept(text.split("\n\n"), source), seen, _PLAIN[source.kind])
+        document = "\n\n".join(paragraphs).strip("\n")
+        if len(document) >= _LEAST_DOCUMENT:
+            yield document
 
 
 def _kept(paragraphs: Iterable[str], source: Source) -> Iterator[str]:

@@ -19,7 +19,9 @@ _SKIPPED = frozenset(
 _FURNITURE = re.compile(
     r"sphinxsidebar|related|footer|headerlink|navheader|navfooter|toc|docnav|index|copyright"
 )
-_NO_PAGES = re.compile(r"genindex|search\.html|/index-|py-modindex|/changelog|/license|contents\.html")
+_NO_PAGES = re.compile(
+    r"genindex|search\.html|/index-|py-modindex|/changelog|/license|contents\.html"
+)
 _VOID = frozenset(
     {"br", "img", "hr", "meta", "link", "input", "col", "area", "base", "wbr", "source", "embed"}
 )

@@ -6,12 +6,12 @@ a line of code can be one token).
 """
 
 import json
-from pathlib import Path
 
 from documents import CORPORA, is_held_out, load_documents
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-TARGET = Path(__file__).parents[1] / "src" / "likely" / "models" / "tiny" / "tokenizer"
+from likely.models.tiny import NAMES, folder
+
 BEGIN, END = "<|begin|>", "<|end|>"
 N_ENTRIES = 4096
 MAX_TOKENS = 512
@@ -22,7 +22,7 @@ _PIECES = r"'(?:[sdmt]|ll|ve|re)(?!\p{L})| ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(
 
 
 def main() -> None:
-    """Train on documents that are not held out, and write the files that transformers reads."""
+    """Train on documents that are not held out; write the files into the models' folders."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -44,8 +44,6 @@ def main() -> None:
         pair=f"{BEGIN} $A {BEGIN} $B",
         special_tokens=[(BEGIN, tokenizer.token_to_id(BEGIN))],
     )
-    TARGET.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(TARGET / "tokenizer.json"))
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": BEGIN,
@@ -54,7 +52,11 @@ def main() -> None:
         "clean_up_tokenization_spaces": False,
         "add_prefix_space": False,
     }
-    (TARGET / "tokenizer_config.json").write_text(json.dumps(settings, indent=1) + "\n")
+    for name in NAMES:
+        folder(name).mkdir(exist_ok=True)
+        tokenizer.save(str(folder(name) / "tokenizer.json"))
+        text = json.dumps(settings, indent=1) + "\n"
+        (folder(name) / "tokenizer_config.json").write_text(text)
 
 
 def _spread(documents: tuple[str, ...]) -> list[str]:

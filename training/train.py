@@ -16,11 +16,13 @@ import numpy as np
 import torch
 from documents import CORPORA, is_held_out, load_documents
 from loss import mean_cross_entropy
-from safetensors.torch import load_file, save_file
+from measure import measure
+from safetensors.torch import save_file
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-from windows import Windows, held_out_windows
+from windows import Windows
 
-TARGET = Path(__file__).parents[1] / "src" / "likely" / "models" / "tiny"
+from likely.models.tiny import folder
+
 CORPORA_FOLDER = Path(__file__).parents[1] / "src" / "likely" / "rare" / "corpora"
 
 
@@ -74,19 +76,18 @@ def main() -> None:
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     settings = MODELS[arguments.name]
     arguments.checkpoints.mkdir(parents=True, exist_ok=True)
-    tokenizer = PreTrainedTokenizerFast.from_pretrained(TARGET / "tokenizer")
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder(arguments.name))
     run = Run(arguments.name, settings, tokenizer, arguments.checkpoints)
     run.train()
     run.write()
+    measure(arguments.name)
 
 
-def tokenise(
-    tokenizer: PreTrainedTokenizerFast, corpus: str, *, held_out: bool
-) -> tuple[list[np.ndarray], int]:
-    """Return the ids of the documents on one side of the split, and their bytes."""
-    documents = [text for text in load_documents(corpus) if is_held_out(text) == held_out]
+def tokenise(tokenizer: PreTrainedTokenizerFast, corpus: str) -> list[np.ndarray]:
+    """Return the ids of the documents that are trained on."""
+    documents = [text for text in load_documents(corpus) if not is_held_out(text)]
     ids = tokenizer(documents, add_special_tokens=False, verbose=False)["input_ids"]
-    return [np.array(row) for row in ids], sum(len(text.encode()) for text in documents)
+    return [np.array(row) for row in ids]
 
 
 def new_model(settings: Settings, tokenizer: PreTrainedTokenizerFast) -> GPT2LMHeadModel:
@@ -123,7 +124,7 @@ class Run:
         self.file = checkpoints / f"{name}.pt"
         self.model = new_model(settings, tokenizer)
         self.optimiser = self._new_optimiser()
-        documents = [ids for c in CORPORA for ids in tokenise(tokenizer, c, held_out=False)[0]]
+        documents = [ids for c in CORPORA for ids in tokenise(tokenizer, c)]
         self.windows = Windows(
             documents=documents,
             begin=tokenizer.bos_token_id,
@@ -151,23 +152,23 @@ class Run:
             if self.step % 100 == 0:
                 rate = self.step * settings.batch * settings.length / self.seconds
                 recent = sum(self.losses[-100:]) / 100
-                print(f"{self.name} {self.step}/{settings.steps} {recent:.4f} {rate:.0f}/s", flush=True)
+                print(
+                    f"{self.name} {self.step}/{settings.steps} {recent:.4f} {rate:.0f}/s",
+                    flush=True,
+                )
             if time.monotonic() - saved > CHECKPOINT_SECONDS:
                 self._save()
                 saved = time.monotonic()
         self._save()
 
     def write(self) -> None:
-        """Write the weights in float16, and the record of training with the held-out losses."""
-        folder = TARGET / self.name.removeprefix("tiny-")
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write the weights in float16, and the record of training."""
+        target = folder(self.name)
         state = {key: value.half().contiguous() for key, value in self.model.state_dict().items()}
-        save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+        save_file(state, target / "model.safetensors", metadata={"format": "pt"})
         self.model.config.dtype = torch.float16
         self.model.config.architectures = ["GPT2LMHeadModel"]
-        self.model.config.save_pretrained(folder)
-        rounded = load_file(folder / "model.safetensors")
-        self.model.load_state_dict({key: value.float() for key, value in rounded.items()})
+        self.model.config.save_pretrained(target)
         record = {
             "model": self.name,
             "settings": asdict(self.settings),
@@ -177,11 +178,9 @@ class Run:
             "tokens_in_training_documents": sum(map(len, self.windows.documents)),
             "seconds": round(self.seconds),
             "train_loss": sum(self.losses[-200:]) / 200,
-            "held_out": {name: self._held_out(name) for name in CORPORA},
             "torch": torch.__version__,
         }
-        (folder / "training.json").write_text(json.dumps(record, indent=1) + "\n")
-        print(json.dumps(record["held_out"]))
+        (target / "training.json").write_text(json.dumps(record, indent=1) + "\n")
 
     def _take_step(self, windows: torch.Tensor) -> float:
         settings = self.settings
@@ -196,29 +195,6 @@ class Run:
         self.optimiser.step()
         self.optimiser.zero_grad()
         return float(loss.detach())
-
-    def _held_out(self, corpus: str) -> dict[str, float]:
-        documents, n_bytes = tokenise(self.tokenizer, corpus, held_out=True)
-        nats, count = 0.0, 0
-        for ids in documents:
-            for window in held_out_windows(
-                ids,
-                begin=self.windows.begin,
-                end=self.windows.end,
-                length=self.settings.length,
-            ):
-                tokens = torch.from_numpy(window)[None]
-                with torch.inference_mode():
-                    logits = self.model.eval()(input_ids=tokens[:, :-1]).logits[0].double()
-                nats += float(torch.nn.functional.cross_entropy(logits, tokens[0, 1:]) * len(logits))
-                count += len(logits)
-        per_token = nats / count
-        return {
-            "nats_per_token": per_token,
-            "bits_per_byte": nats / n_bytes / math.log(2),
-            "tokens": count,
-            "bytes": n_bytes,
-        }
 
     def _new_optimiser(self) -> torch.optim.AdamW:
         matrices = [p for p in self.model.parameters() if p.ndim >= 2]

@@ -60,5 +60,4 @@ class Windows:
 def held_out_windows(ids: np.ndarray, *, begin: int, end: int, length: int) -> list[np.ndarray]:
     """Return a document with its end token, in pieces that each have the begin token in front."""
     whole = np.append(ids, end)
-    step = length
-    return [np.insert(whole[i : i + step], 0, begin) for i in range(0, len(whole), step)]
+    return [np.insert(whole[i : i + length], 0, begin) for i in range(0, len(whole), length)]
