@@ -36,7 +36,7 @@ class _MeanCrossEntropy(torch.autograd.Function):
     def backward(
         ctx: torch.autograd.function.FunctionCtx, gradient: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, None]:
-        to_states, to_weight = ctx.saved_tensors
+        to_states, to_weight = ctx.saved_tensors  # type: ignore[attr-defined]
         return gradient * to_states, gradient * to_weight, None
 
 
@@ -53,5 +53,5 @@ def mean_cross_entropy(
     Returns:
         A scalar, nats, with gradients for `states` and `weight`.
     """
-    loss: torch.Tensor = _MeanCrossEntropy.apply(states, weight, targets)
+    loss: torch.Tensor = _MeanCrossEntropy.apply(states, weight, targets)  # type: ignore[no-untyped-call]
     return loss

@@ -133,7 +133,8 @@ class Run:
             batch=settings.batch,
             seed=settings.seed,
         )
-        self.step, self.seconds, self.losses = 0, 0.0, []
+        self.step, self.seconds = 0, 0.0
+        self.losses: list[float] = []
         if self.file.is_file():
             self._resume()
 
@@ -190,7 +191,7 @@ class Run:
             hidden = self.model.transformer(input_ids=windows[:, :-1], use_cache=False)
         states = hidden.last_hidden_state.float().reshape(-1, settings.width)
         loss = mean_cross_entropy(states, self.model.lm_head.weight, windows[:, 1:].reshape(-1))
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
         self.optimiser.step()
         self.optimiser.zero_grad()
