@@ -65,7 +65,7 @@ class Settings:
 MODELS = {
     "tiny-1l": Settings(n_layers=1, tokens=24_000_000),
     "tiny-2l": Settings(n_layers=2, tokens=20_000_000, rate=6e-3, optimiser="muon"),
-    "tiny-4l": Settings(n_layers=4, tokens=20_000_000, rate=6e-3, optimiser="muon"),
+    "tiny-4l": Settings(n_layers=4, tokens=16_000_000, rate=6e-3, optimiser="muon"),
 }
 CHECKPOINT_SECONDS = 150
 
