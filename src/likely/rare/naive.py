@@ -26,7 +26,7 @@ class Naive:
 
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return share and interval of hits, from the same inputs for every event."""
-        reader = Reader(task.model, settings=task.settings)
+        reader = Reader(task.model, settings=task.settings, progress=task.progress)
         hits = np.zeros(len(task.events), dtype=np.int64)
         names = task.path(None, self.name)
         for inputs in iter_sample(task.distribution, task.budget, seed=task.seed, names=names):

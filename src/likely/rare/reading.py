@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from likely.core.engine import Meter as Progress
 from likely.core.engine import Row, evaluate
 from likely.core.model import Capability, LanguageModel, Settings, require
 from likely.errors import CapabilityError
@@ -23,17 +24,28 @@ _ROW_BATCH = 256  # rows of the engine at a time
 
 @dataclass(kw_only=True)
 class Meter:
-    """What reading has cost so far."""
+    """What reading has cost so far.
 
+    Attributes:
+        progress: Is told the token positions as they are read.
+        spent: The sum.
+    """
+
+    progress: Progress | None = None
     spent: Spent = field(default_factory=Spent)
 
     def forward(self, n: int, length: int, seconds: float) -> None:
         """Count ``n`` inputs of ``length`` tokens that went forward."""
-        self.spent += Spent(forwards=n, token_evaluations=n * length, seconds=seconds)
+        self._add(Spent(forwards=n, token_evaluations=n * length, seconds=seconds))
 
     def gradient(self, n: int, length: int, seconds: float) -> None:
         """Count ``n`` inputs of ``length`` tokens that went forward and back."""
-        self.spent += Spent(gradients=n, token_evaluations=n * length, seconds=seconds)
+        self._add(Spent(gradients=n, token_evaluations=n * length, seconds=seconds))
+
+    def _add(self, spent: Spent) -> None:
+        self.spent += spent
+        if self.progress is not None:
+            self.progress.advance(spent.token_evaluations)
 
 
 class Reader:
@@ -42,6 +54,7 @@ class Reader:
     Args:
         model: Any local model.
         settings: How to evaluate where the engine does it.
+        progress: Is told the token positions as they are read.
 
     Attributes:
         meter: What has been spent.
@@ -50,11 +63,17 @@ class Reader:
         CapabilityError: The model gives no whole next-token rows.
     """
 
-    def __init__(self, model: LanguageModel, *, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        *,
+        settings: Settings | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         require(model, Capability.NEXT_TOKEN)
         self.model = model
         self.settings = settings
-        self.meter = Meter()
+        self.meter = Meter(progress=progress)
         self._batched = _open_batched(model, self.meter)
 
     def winners(self, inputs: Int[np.ndarray, "n T"]) -> Int[np.ndarray, "n"]:
