@@ -98,7 +98,7 @@ class Reader:
         self, inputs: Int[np.ndarray, "n T"], events: Sequence[Event]
     ) -> Bool[np.ndarray, "n E"]:
         """Return for each input and event whether it happens."""
-        plain = [is_plain(event) for event in events]
+        plain = [event.is_plain for event in events]
         found = np.zeros((len(inputs), len(events)), dtype=bool)
         if any(plain):
             winners = self.winners(inputs)
@@ -145,11 +145,6 @@ class Batched(Protocol):
     ) -> Float[np.ndarray, "n"]:
         """Return how far the best winner leads."""
         ...
-
-
-def is_plain(event: Event) -> bool:
-    """Return whether the event is that one token is the argmax, and no more."""
-    return event.is_one_step and event.above == 0.0 and len(event.winners) == 1
 
 
 def unique_argmax(rows: Float[np.ndarray, "n V"]) -> Int[np.ndarray, "n"]:
