@@ -14,6 +14,7 @@ print(found.summary())
 from typing import TYPE_CHECKING
 
 from likely.lazy import lazy_names
+from likely.rare import loss as loss
 
 if TYPE_CHECKING:
     from likely.rare.estimation import estimate as estimate
@@ -54,4 +55,5 @@ __getattr__, __dir__, __all__ = lazy_names(
         "support": ("Support",),
         "ground_truth": ("Truth", "enumerate_events", "truth"),
     },
+    more=["loss"],
 )
