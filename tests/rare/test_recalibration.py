@@ -84,6 +84,13 @@ def test_a_search_from_many_places_finds_nothing_better(seed):
     assert fit.loss == pytest.approx(best, abs=1e-4)  # else the search was too short to say much
 
 
+def test_an_offset_that_only_costs_is_exactly_zero():
+    log_p = np.linspace(-21.0, -11.0, 20)
+    fit = fit_affine_log(log_p - 0.05 * (log_p + 11.0) ** 2, log_p)
+    assert fit.log_c == -math.inf
+    assert fit.c == fit.apply(0.0) == 0.0
+
+
 def test_zeros_go_to_the_offset_and_lift_it():
     q, p = np.array([1e-8, 3e-8, 1e-6, 1e-5]), np.array([0.0, 0.0, 1e-6, 1e-5])
     fit = fit_affine(q, p)

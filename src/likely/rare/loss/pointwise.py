@@ -208,12 +208,10 @@ def _shifted_log_ratio(log_q: Array, log_p: Array, log_shift: Array) -> Array:
     """
     low, high = np.minimum(log_q, log_p), np.maximum(log_q, log_p)
     is_zero = np.isneginf(low)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore"):
         gap = np.where(is_zero, np.inf, high - low)
         share = np.where(is_zero, -np.inf, -np.logaddexp(0.0, log_shift - low))
-        small = np.log1p(np.expm1(gap) * np.exp(share))
-        large = np.logaddexp(0.0, gap + log1mexp(-gap) + share)
-        size = np.where(gap < 1.0, small, large)
+        size = np.logaddexp(0.0, gap + log1mexp(-gap) + share)
         size = np.where(is_zero, np.logaddexp(0.0, high - log_shift), size)
     return np.where(log_q == log_p, 0.0, np.copysign(size, np.where(log_p > log_q, 1.0, -1.0)))
 
