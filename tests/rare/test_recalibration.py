@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -49,6 +49,7 @@ def test_a_truth_that_is_an_affine_image_is_recovered(a, b, c):
     assert fit.apply(p) == pytest.approx(q, rel=1e-3, abs=0.0)
 
 
+@settings(max_examples=30)
 @given(truths, st.integers(0, 2**31))
 def test_the_fit_never_costs_more_than_the_best_constant(log_q, seed):
     q = np.exp(np.array(log_q))

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import subprocess
+import sys
 
 import mpmath as mp
 import numpy as np
@@ -225,6 +227,17 @@ def test_public_name_takes_floats_and_arrays():
     assert table[0, 1] == loss
     assert rare.loss.spb(1e-7, 1e-8, alpha=np.array([1.0, 1.5])).shape == (2,)
     assert rare.loss.spb(np.array([]), np.array([])).shape == (0,)
+
+
+def test_the_losses_wake_up_only_when_they_are_asked_for():
+    code = (
+        "import sys\nfrom likely import rare\nrare.loss\n"
+        "assert not {'numpy', 'torch'} & set(sys.modules), 'heavy'\n"
+        "rare.loss.noise_floor\nassert 'torch' not in sys.modules\n"
+        "assert set(rare.loss.__all__) == set(dir(rare.loss))\n"
+        "[getattr(rare.loss, name) for name in rare.loss.__all__]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("bad", [-1e-9, math.nan, math.inf])
