@@ -14,6 +14,7 @@ print(found.summary())
 from typing import TYPE_CHECKING
 
 from likely.lazy import lazy_names
+from likely.rare import loss as loss
 
 if TYPE_CHECKING:
     from likely.rare.estimation import estimate as estimate
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from likely.rare.inputs import listed as listed
     from likely.rare.method import METHODS as METHODS
     from likely.rare.naive import Naive as Naive
+    from likely.rare.recalibration import AffineFit as AffineFit
+    from likely.rare.recalibration import fit_affine as fit_affine
+    from likely.rare.recalibration import leave_one_out as leave_one_out
     from likely.rare.result import RareEstimate as RareEstimate
     from likely.rare.result import Spent as Spent
     from likely.rare.support import Support as Support
@@ -50,8 +54,10 @@ __getattr__, __dir__, __all__ = lazy_names(
         "event": ("Event", "any_of", "continuation", "token"),
         "method": ("METHODS",),
         "naive": ("Naive",),
+        "recalibration": ("AffineFit", "fit_affine", "leave_one_out"),
         "result": ("RareEstimate", "Spent"),
         "support": ("Support",),
         "ground_truth": ("Truth", "enumerate_events", "truth"),
     },
+    more=["loss"],
 )
