@@ -36,12 +36,7 @@ def few_documents(monkeypatch):
 
 
 @pytest.mark.usefixtures("few_documents")
-def test_every_distribution_can_be_made():
-    assert set(LENGTHS) == set(rare.DISTRIBUTIONS)
-
-
-@pytest.mark.usefixtures("few_documents")
-@pytest.mark.parametrize("name", LENGTHS)
+@pytest.mark.parametrize("name", rare.DISTRIBUTIONS.names())
 def test_each_distribution_has_its_places_in_tokens_of_the_tiny_models(tiny, name):
     law = rare.distribution(name, tiny)
     assert law.length == LENGTHS[name]

@@ -268,7 +268,7 @@ def _leading(matrix: Float[np.ndarray, "K K"]) -> tuple[Float[np.ndarray, "K"], 
 
 
 def _stationary(transitions: Float[np.ndarray, "K K"]) -> Float[np.ndarray, "K"]:
-    """Return the law that a chain keeps."""
+    """Return the law that a chain keeps; shares that rounding puts down to -1e-12 are 0."""
     system = np.eye(len(transitions)) - transitions.T
     system[-1] = 1.0
     wanted = np.zeros(len(transitions))
@@ -279,7 +279,7 @@ def _stationary(transitions: Float[np.ndarray, "K K"]) -> Float[np.ndarray, "K"]
         raise NumericalError("the chain of tokens has no unique stationary law") from error
     if not found.min() >= -1e-12:
         raise NumericalError(f"a stationary share is {float(found.min())!r}, at least 0 is needed")
-    return np.maximum(found, 0.0)
+    return np.asarray(np.maximum(found, 0.0))
 
 
 def _tails(strings: Sequence[str]) -> dict[str, set[str]]:
