@@ -30,7 +30,7 @@ def test_neighbours_with_one_law_are_one_group_and_entropies_add_up():
 
 
 def test_the_entropy_of_a_list_counts_an_input_that_stands_twice_once():
-    law = rare.listed([[0, 1], [0, 1], [0, 2], [0, 0]], model())
+    law = rare.listed([[0, 1], [0, 1], [0, 2], [0, 0]], model(), weights=[1, 2, 1.5, 1.5])
     found = rare.describe(law, model())
     assert found.entropy == pytest.approx(1.5 * math.log(2))
     assert [(g.first, g.n_tokens) for g in found.groups] == [(0, 1), (1, 3)]

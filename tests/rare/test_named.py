@@ -150,19 +150,14 @@ def test_spanish_takes_letters_and_spaces():
 
 
 def icl_model(*, without=""):
-    words = [f" {one.lower()}word" for one in "ARCTHEOY"] + [
-        " Awed",
-        " a",
-        " abcd",
-        " ABCDE",
-        " ab-cd",
-    ]
+    words = [f" {one.lower()}word" for one in "ARCTHEOY"]
+    others = [" Awed", " a", " abc", " abcd", " ABCDE", " ab-cd"]
     letters = [f" {one}" for one in ascii_uppercase]
-    tokens = ["A", " for", *letters, *words]
+    tokens = ["A", " for", *letters, *words, *others]
     return model([one for one in tokens if one != without])
 
 
-ICL_TEXT = " aword aword Awed abcd ABCDE rword cword tword hword eword oword yword ab-cd a"
+ICL_TEXT = " abc aword aword Awed abcd ABCDE rword cword tword hword eword oword yword ab-cd a"
 
 
 def test_icl_has_a_letter_for_a_word_nine_times_and_then_any_letter():
@@ -229,6 +224,8 @@ def test_details_name_the_texts_and_their_size(monkeypatch):
 
 
 def test_each_recipe_counts_as_many_documents_as_the_paper():
+    law = rare.distribution("camel", model(["Foo", "x"]), texts=["Foo"] * 1024 + ["xxx"])
+    assert (law.details["documents"], law.details["mass"]) == (1024, 0.5)  # half of them are BOS
     counted = {name: rare.DISTRIBUTIONS.load(name) for name in PAPER}
     assert {name: one.texts for name, one in counted.items()} == {
         "hex": None, "camel": "code", "indent": "code", "ifelse": "code", "caps": "english",
