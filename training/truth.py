@@ -13,12 +13,11 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from likely.rare.named import DISTRIBUTIONS
-
 import likely
 from likely import rare
 from likely.rare.counting import BLOCK, Counts, endings_of, iter_counts
 from likely.rare.ground_truth import Truth, framed
+from likely.rare.named import DISTRIBUTIONS
 
 MODELS = ("tiny-1l", "tiny-2l", "tiny-4l")
 FOLDER = Path(__file__).parents[1] / "src" / "likely" / "rare" / "truths"

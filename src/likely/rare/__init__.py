@@ -17,6 +17,8 @@ from likely.lazy import lazy_names
 from likely.rare import loss as loss
 
 if TYPE_CHECKING:
+    from likely.rare.description import Description as Description
+    from likely.rare.description import describe as describe
     from likely.rare.estimation import estimate as estimate
     from likely.rare.estimation import estimate_many as estimate_many
     from likely.rare.event import Event as Event
@@ -33,12 +35,15 @@ if TYPE_CHECKING:
     from likely.rare.inputs import listed as listed
     from likely.rare.method import METHODS as METHODS
     from likely.rare.naive import Naive as Naive
+    from likely.rare.named import DISTRIBUTIONS as DISTRIBUTIONS
+    from likely.rare.named import distribution as distribution
     from likely.rare.recalibration import AffineFit as AffineFit
     from likely.rare.recalibration import fit_affine as fit_affine
     from likely.rare.recalibration import leave_one_out as leave_one_out
     from likely.rare.result import RareEstimate as RareEstimate
     from likely.rare.result import Spent as Spent
     from likely.rare.support import Support as Support
+    from likely.rare.windows import prefixes as prefixes
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -50,13 +55,16 @@ __getattr__, __dir__, __all__ = lazy_names(
             "independent",
             "listed",
         ),
+        "description": ("Description", "describe"),
         "estimation": ("estimate", "estimate_many"),
         "event": ("Event", "any_of", "continuation", "token"),
         "method": ("METHODS",),
+        "named": ("DISTRIBUTIONS", "distribution"),
         "naive": ("Naive",),
         "recalibration": ("AffineFit", "fit_affine", "leave_one_out"),
         "result": ("RareEstimate", "Spent"),
         "support": ("Support",),
+        "windows": ("prefixes",),
         "ground_truth": ("Truth", "enumerate_events", "truth"),
     },
     more=["loss"],
