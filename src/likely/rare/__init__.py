@@ -1,0 +1,1 @@
+"""How likely is an output that nobody has seen? Unit: nats."""
