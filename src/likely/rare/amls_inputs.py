@@ -70,9 +70,7 @@ class InputKernel:
 
     def start(self, n: int, *, rng: np.random.Generator) -> Particles:
         """Return independent inputs."""
-        return Particles(
-            position=rng.random((n, self.moves[0].n_places)), mixing=np.empty((n, 0))
-        )
+        return Particles(position=rng.random((n, self.moves[0].n_places)), mixing=np.empty((n, 0)))
 
     def states(self, particles: Particles) -> Float[np.ndarray, "n k"]:
         """Return the numbers."""
@@ -183,4 +181,3 @@ class AmlsInputs:
         seconds = time.perf_counter() - began - reader.meter.spent.seconds
         spent = reader.meter.spent + Spent(seconds=max(0.0, seconds))
         return splitting_answer(result, spent=spent)
-

@@ -83,6 +83,10 @@ METHODS: Registry[type[Method]] = Registry(
     "method of estimating rare events",
     {
         "naive": "likely.rare.naive:Naive",
+        "qld": "likely.rare.qld.method:Qld",
+        "gld": "likely.rare.gld:Gld",
+        "forecast": "likely.rare.extremes:Forecast",
+        "proposal": "likely.rare.proposal:ProposalImportance",
     },
 )
 """Name to class of method."""
