@@ -127,7 +127,7 @@ class GaAmls:
         hybrid = result.hybrid if self.start == "empirical" else None
         if self.start == "empirical" and hybrid is None:
             warnings.append("no level that the sample reaches: the whole is the fitted law's")
-        if not record.converged:
+        if record is not None and not record.converged:
             warnings.append(f"the fit of the law did not settle in {record.n_iterations} passes")
         return splitting_answer(
             result, spent=spent, hybrid=hybrid, warnings=warnings,
@@ -135,7 +135,9 @@ class GaAmls:
         )  # fmt: skip
 
 
-def _of_prior(record: FitRecord) -> dict[str, float | int | str]:
+def _of_prior(record: FitRecord | None) -> dict[str, float | int | str]:
+    if record is None:
+        return {}
     found: dict[str, float | int | str] = {
         "prior": record.kind,
         "prior_mean_log_likelihood": record.mean_log_likelihood,
