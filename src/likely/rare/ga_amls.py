@@ -13,7 +13,7 @@ also change their length, without which heavy tails are missed by orders of magn
 
 import time
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -27,12 +27,12 @@ from likely.rare.prior.fit import fit_prior
 from likely.rare.prior.protocol import FitRecord, LatentPrior
 from likely.rare.result import Found, Quantity, Spent
 from likely.rare.splitting.bulk import with_bulk
-from likely.rare.splitting.config import Mode, SplittingConfig
+from likely.rare.splitting.config import SplittingConfig
 from likely.rare.splitting.drive import split
 from likely.rare.splitting.records import Splitting
 from likely.rare.splitting_answer import splitting_answer
 
-Start = Literal["prior", "empirical"]
+STARTS = ("prior", "empirical")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +62,8 @@ class GaAmls:
 
     prior: str = "student"
     kernel: str = "aug"
-    mode: Mode = "two_stage"
-    start: Start = "prior"
+    mode: str = "two_stage"
+    start: str = "prior"
     n_particles: int = 1000
     survival: float = 0.5
     n_steps: int = 20
@@ -72,8 +72,8 @@ class GaAmls:
     ridge: float = 1e-5
 
     def __post_init__(self) -> None:
-        if self.start not in get_args(Start):
-            raise InputError(f"a start is one of {list(get_args(Start))}, got {self.start!r}")
+        if self.start not in STARTS:
+            raise InputError(f"a start is one of {list(STARTS)}, got {self.start!r}")
         if self.start == "empirical" and self.mode != "two_stage":
             raise InputError(f"start='empirical' needs mode='two_stage', got {self.mode!r}")
 
