@@ -10,7 +10,7 @@ from attributions import chain, drawn, exact, grouped, same, strict, with_infini
 
 import likely
 from likely.attribution import Attribution, attribute, read_json, read_npz
-from likely.attribution.stored import SCHEMA_VERSION
+from likely.core.stored import SCHEMA_VERSION
 from likely.core.text.chat import ChatPrompt
 from likely.errors import InputError, StoreError
 

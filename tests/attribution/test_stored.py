@@ -9,8 +9,8 @@ from attributions import chain, drawn, exact, same, strict, words_model
 
 import likely
 from likely import attribution
-from likely.attribution.records import from_record, to_record
-from likely.attribution.stored import SCHEMA_VERSION, kind_of
+from likely.core.records import from_record, to_record
+from likely.core.stored import SCHEMA_VERSION, kind_of
 from likely.errors import InputError, StoreError
 
 

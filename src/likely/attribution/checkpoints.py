@@ -16,10 +16,10 @@ from likely.attribution.mismatch import Gap, calibration_gap, gap_of
 from likely.attribution.question import attribute_case
 from likely.attribution.replacing import MASS, replacement
 from likely.attribution.result import Attribution, ModelFacts
-from likely.attribution.stored import Stored
 from likely.core.engine import Meter
 from likely.core.estimate import Cost, Estimate
 from likely.core.model import LanguageModel, Settings
+from likely.core.stored import Stored
 from likely.core.text.encode import Context
 from likely.errors import InputError
 from likely.stats.few_clusters import cluster_t

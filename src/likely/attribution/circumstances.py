@@ -16,10 +16,10 @@ from likely.attribution.comparison import ComparedText, Comparison, compare
 from likely.attribution.faithfulness.ranks import rank_scores
 from likely.attribution.question import attribute_case
 from likely.attribution.result import Attribution
-from likely.attribution.stored import Stored
 from likely.core.engine import Meter
 from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel, Settings, Tempering
+from likely.core.stored import Stored
 from likely.core.text.encode import Context
 from likely.errors import CapabilityError, InputError
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from likely.attribution.alignment import By, align
 from likely.attribution.result import Attribution, Place
-from likely.attribution.stored import Stored
 from likely.core.estimate import Estimate
+from likely.core.stored import Stored
 from likely.core.text.spans import Span
 from likely.errors import InputError, UnknownNameError
 from likely.stats.combination import weighted_sum

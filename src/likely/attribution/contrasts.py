@@ -30,13 +30,13 @@ from likely.attribution.gathering import (
 )
 from likely.attribution.groups import Group, Groups, split_case
 from likely.attribution.result import Attribution, Place
-from likely.attribution.stored import Stored
 from likely.attribution.thinning import Thinned
 from likely.attribution.tree import TreeSearch
 from likely.core.engine import Meter
 from likely.core.estimate import Cost, Estimate
 from likely.core.logspace import logsumexp
 from likely.core.model import LanguageModel, Settings
+from likely.core.stored import Stored
 from likely.core.text.encode import Boundary, Context
 from likely.core.text.spans import Span
 from likely.errors import InputError

@@ -23,13 +23,13 @@ from jaxtyping import Float
 
 from likely.attribution.case import Case, Prompt, frame_case
 from likely.attribution.result import ModelFacts
-from likely.attribution.stored import Stored
 from likely.core.branches import open_stem
 from likely.core.engine import Meter
 from likely.core.estimate import Cost, Estimate
 from likely.core.generation import Generated, sample
 from likely.core.model import LanguageModel, Settings
 from likely.core.nucleus import Cut
+from likely.core.stored import Stored
 from likely.core.text.encode import Context
 from likely.errors import InputError
 from likely.stats.intervals import check_level, clopper_pearson, student_estimate

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from likely.attribution import stored
-from likely.attribution.records import to_record
 from likely.attribution.result import Attribution
+from likely.core import stored
 from likely.core.jsonio import dumps
+from likely.core.records import to_record
 from likely.errors import InputError, StoreError
 
 _RECORD = "record"  # of the arrays of an NPZ file, the one that holds all the rest as JSON

@@ -17,11 +17,11 @@ from likely.attribution.adaptive import Method
 from likely.attribution.case import Case, Prompt, conditioned_on, frame_case
 from likely.attribution.question import attribute_case
 from likely.attribution.result import Attribution
-from likely.attribution.stored import Stored
 from likely.core.engine import Meter
 from likely.core.estimate import Cost, Estimate
 from likely.core.generation import sample
 from likely.core.model import LanguageModel, Settings
+from likely.core.stored import Stored
 from likely.core.text.encode import Context
 from likely.errors import InputError, LikelyWarning
 from likely.stats.few_clusters import cluster_t

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from likely.attribution.result import ModelFacts
-from likely.attribution.stored import Stored
 from likely.core.estimate import Cost, Estimate, estimate_names
+from likely.core.stored import Stored
 
 if TYPE_CHECKING:
     import pandas as pd

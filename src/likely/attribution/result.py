@@ -6,7 +6,7 @@ Unit: nats.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,9 +16,9 @@ from likely.attribution.adaptive import Method, Reason
 from likely.attribution.case import Case
 from likely.attribution.eligible import Rule
 from likely.attribution.measures import Measures
-from likely.attribution.stored import Stored
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel
+from likely.core.stored import Stored
 from likely.errors import InputError
 
 if TYPE_CHECKING:
@@ -164,6 +164,8 @@ class Attribution(Stored):
         kappa: Of the assumption behind ``assumed_bounds``.
         cost: Of everything.
     """
+
+    names_study: ClassVar[bool] = True
 
     case: Case
     places: tuple[Place, ...]

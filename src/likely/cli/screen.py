@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from likely.core.estimate import Cost
+from likely.core.logspace import prob_text
 
 _LEAST = 6  # columns that a squeezed cell keeps
-_LN_10 = math.log(10.0)
 _BAR = " ▏▎▍▌▋▊▉█"
 
 
@@ -82,13 +82,8 @@ def show_prob(log_prob: float | None, *, is_bound: bool = False) -> str:
     """
     if log_prob is None:
         return "-"
-    if log_prob == -math.inf:
-        shown = "0"
-    elif log_prob < -700.0:
-        shown = f"10^{log_prob / _LN_10:.1f}"
-    else:
-        prob = math.exp(log_prob)
-        shown = f"{prob:.4f}" if prob >= 1e-3 else f"{prob:.1e}"
+    is_plain = log_prob >= math.log(1e-3)
+    shown = f"{math.exp(log_prob):.4f}" if is_plain else prob_text(log_prob, digits=2)
     return f"<= {shown}" if is_bound else shown
 
 

@@ -1,5 +1,6 @@
 """Arithmetic on log-probabilities, in nats and float64; ``-inf`` means impossible."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,6 +41,15 @@ def logsumexp(log_weights: Float[np.ndarray, "..."], *, axis: int = -1) -> Float
         return np.asarray(np.log(total) + np.squeeze(shift, axis=axis))
 
 
+def log_of(prob: float) -> float:
+    """Return the log of a probability or a weight, nats; ``-inf`` for 0.
+
+    >>> log_of(1.0), log_of(0.0)
+    (0.0, -inf)
+    """
+    return math.log(prob) if prob > 0.0 else -math.inf
+
+
 def log_sum(log_weights: Sequence[float]) -> float:
     """Return the log of the sum of weights given by their logs, nats; ``-inf`` for none.
 
@@ -59,6 +69,24 @@ def log_union(log_probs: Sequence[float]) -> float:
     0.0
     """
     return min(0.0, log_sum(log_probs))
+
+
+def prob_text(log_prob: float, *, digits: int = 3) -> str:
+    """Return a probability as a person reads it, however small; ``0`` only where it is 0.
+
+    Args:
+        log_prob: Nats.
+        digits: Significant digits.
+
+    >>> prob_text(math.log(2.5e-9)), prob_text(-1500.0), prob_text(-math.inf), prob_text(0.0)
+    ('2.50e-09', '10^-651.4', '0', '1')
+    """
+    if log_prob == -math.inf:
+        return "0"
+    if log_prob < -700.0:
+        return f"10^{log_prob / math.log(10.0):.1f}"
+    prob = math.exp(log_prob)
+    return f"{prob:.{digits - 1}e}" if prob < 1e-3 else f"{prob:.{digits}g}"
 
 
 def tempered(

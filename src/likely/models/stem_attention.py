@@ -1,8 +1,8 @@
 """Attention of many branches over one stem, whose keys and values stand once for all of them.
 
 Attention as models come with it wants the keys and values of each row side by side, so those of a
-stem would be copied for every branch, in every layer and at every step. Here all rows ask the stem
-by one matrix product, each row asks its own few tokens by another, and one softmax spans both.
+stem would be copied for every branch, in every layer and at every step. Here all rows ask their
+stem by one matrix product, each row asks its own few tokens by another, and one softmax spans both.
 
 It takes part in a forward by the interface that transformers has for it, and only in models whose
 numbers it reproduces (`likely.models.transformers` tries when a model is loaded).
@@ -29,7 +29,8 @@ def over_stem(backbone: torch.nn.Module, stem: KeysValues) -> Iterator[None]:
 
     Args:
         backbone: Its forward gives positions, and neither a mask nor the stem's keys and values.
-        stem: Of each layer, shape ``(1, H, L, D)``.
+        stem: Of each layer, shape ``(P, H, L, D)``: of one stem, or of several, each of which is
+            gone on from by as many rows, those of the first stem first.
     """
     config = backbone.config
     before = config._attn_implementation  # type: ignore[union-attr]  # of an untyped library
@@ -72,16 +73,18 @@ def attend(
     if other or attention_mask is not None:
         raise ValueError(f"attention over a stem has no {other or 'mask'}")
     layer = int(module.layer_idx)  # type: ignore[arg-type]  # an attribute of the layer
-    stem_key, stem_value = (part[0] for part in _stem.get()[layer])
+    stem_key, stem_value = (part.transpose(0, 1) for part in _stem.get()[layer])  # H first
+    n_stems = stem_key.shape[1]
     n_rows, n_heads, n_new, width = query.shape
     n_groups, n_own = key.shape[1], key.shape[2]
     n_asking = n_heads // n_groups * n_new
     scale = width**-0.5 if scaling is None else scaling
     # Heads that share keys and values ask together; these come first, to be one product each.
     asked = (query * scale).reshape(n_rows, n_groups, n_asking, width).transpose(0, 1)
-    flat = asked.reshape(n_groups, n_rows * n_asking, width)
+    by_stem = (n_groups, n_stems, n_rows // n_stems * n_asking)
+    flat = asked.reshape(*by_stem, width)
     fine = torch.promote_types(query.dtype, torch.float32)
-    over_stem = torch.bmm(flat, stem_key.transpose(1, 2)).to(fine)
+    over_stem = torch.matmul(flat, stem_key.transpose(2, 3)).to(fine)
     over_own = torch.matmul(asked, key.permute(1, 0, 3, 2)).to(fine)
     if n_new > 1:
         late = torch.ones(n_new, n_own, dtype=torch.bool, device=key.device)
@@ -92,8 +95,8 @@ def attend(
     over_stem = over_stem.sub_(top).exp_()
     over_own = over_own.sub_(top).exp_()
     total = over_stem.sum(dim=-1, keepdim=True) + over_own.sum(dim=-1, keepdim=True)
-    weights = over_stem.view(n_groups, n_rows * n_asking, -1).to(value.dtype)
-    found = torch.bmm(weights, stem_value).view(n_groups, n_rows, n_asking, width)
+    weights = over_stem.view(*by_stem, -1).to(value.dtype)
+    found = torch.matmul(weights, stem_value).view(n_groups, n_rows, n_asking, width)
     found = found + torch.matmul(over_own.to(value.dtype), value.transpose(0, 1))
     found = (found / total).to(query.dtype).transpose(0, 1)
     return found.reshape(n_rows, n_heads, n_new, width).transpose(1, 2).contiguous(), None

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from likely.core.branches import EngineStem, Stem
-from likely.core.model import Capability, Method, ModelInfo, Settings, Sink, Work
+from likely.core.model import Capability, HiddenNorm, Method, ModelInfo, Settings, Sink, Work
 from likely.core.plan import CostModel, Pass, Plan, make_plan
 from likely.core.trie import build_trie
 from likely.errors import CapabilityError, InputError, MissingExtraError, StoreError
@@ -31,6 +31,7 @@ except ImportError as error:
 
 from likely.models.branching import Machinery, ModelStem
 from likely.models.fingerprint import weights_fingerprint
+from likely.models.last_states import LastStates
 from likely.models.passes import AttentionLayout, PassRunner, log_softmax
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ class TransformersModel:
             self._backbone, n_layers=config.num_hidden_layers, layout=_layout(module)
         )
         self._final_norm = _find_final_norm(self._backbone)
+        self._reader: LastStates | None = None
         with self._inference():
             self._is_linear = self._head_is_linear()
             methods = self._probe_methods()
@@ -288,6 +290,65 @@ class TransformersModel:
             output = self.module(input_ids=tokens, inputs_embeds=embeddings, use_cache=False)
         logits: torch.Tensor = output.logits
         return self._divided(logits)
+
+    def last_states(
+        self,
+        *,
+        tokens: torch.Tensor | None = None,
+        embeddings: torch.Tensor | None = None,
+        norm: HiddenNorm = "before",
+    ) -> Float[torch.Tensor, "B D"]:
+        """Return the hidden state of the last token of each input, in the dtype of the weights.
+
+        Args:
+            tokens: Shape ``(B, T)``, ids; or
+            embeddings: Shape ``(B, T, D)``, in place of the input embeddings of tokens; gradients
+                by them are kept if they are asked for.
+            norm: Before or after the final norm.
+
+        Raises:
+            InputError: Both or neither are given.
+            CapabilityError: No final norm can be found, and the state before it is asked for.
+        """
+        if (tokens is None) == (embeddings is None):
+            raise InputError("states are of tokens or of embeddings, one of them")
+        reader, before = self._last_states(norm), norm == "before"
+        if tokens is None:
+            with self._evaluation_mode():
+                return reader.of(embeddings=embeddings, before_norm=before)
+        with self._inference():
+            return reader.of(tokens=tokens.to(self._runner.device), before_norm=before)
+
+    def states_after(
+        self, stems: torch.Tensor, endings: torch.Tensor, *, rows: int, norm: HiddenNorm = "before"
+    ) -> Float[torch.Tensor, "P S D"]:
+        """Return the last hidden state of every stem with every ending; each stem is read once.
+
+        Args:
+            stems: Shape ``(P, T)``, ids.
+            endings: Shape ``(S, k)``, ids; each of them follows every stem.
+            rows: Endings that follow each stem at once, at most.
+            norm: Before or after the final norm.
+
+        Raises:
+            CapabilityError: No final norm can be found, and the state before it is asked for.
+        """
+        device, reader = self._runner.device, self._last_states(norm)
+        with self._inference():
+            return reader.after(
+                stems.to(device), endings.to(device), before_norm=norm == "before", rows=rows
+            )
+
+    def _last_states(self, norm: HiddenNorm) -> LastStates:
+        if norm == "before" and self._final_norm is None:
+            raise CapabilityError(f"{self.info.name!r} has no final norm that can be found")
+        if self._reader is None:
+            with self._inference():
+                self._reader = LastStates(
+                    self._backbone, self._final_norm, n_vocab=self.info.n_vocab,
+                    shares_stem=self._shares_stem, cache_name=self._runner.cache_name,
+                )  # fmt: skip
+        return self._reader
 
     def _give_scores(
         self, work: Work, sink: Sink, nodes: Int[np.ndarray, "n"], states: torch.Tensor

@@ -10,8 +10,8 @@ from jaxtyping import Float
 from likely.attribution.baselines.method import Facts
 from likely.attribution.case import Case
 from likely.attribution.result import ModelFacts
-from likely.attribution.stored import Stored
 from likely.core.estimate import Cost, Estimate
+from likely.core.stored import Stored
 
 if TYPE_CHECKING:
     import pandas as pd

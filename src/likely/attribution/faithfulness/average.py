@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from likely.attribution.faithfulness.record import Faithfulness
-from likely.attribution.stored import Stored
 from likely.core.estimate import Cost, Estimate
+from likely.core.stored import Stored
 from likely.errors import InputError
 from likely.stats.bootstrap import cluster_bootstrap
 

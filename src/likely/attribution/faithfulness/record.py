@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from likely.attribution.result import ModelFacts
-from likely.attribution.stored import Stored
 from likely.core.estimate import Cost, Estimate
+from likely.core.stored import Stored
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -51,6 +51,11 @@ class LatentPrior(Prior, Protocol):
     independent. The kernel `aug` moves on them.
     """
 
+    @property
+    def record(self) -> "FitRecord | None":
+        """Return how it was fitted; None for a law that was given."""
+        ...
+
     def draw_gaussian(self, n: int, *, rng: np.random.Generator) -> Float[np.ndarray, "n g"]:
         """Return independent draws of the Gaussian part."""
         ...

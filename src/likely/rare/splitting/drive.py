@@ -56,9 +56,33 @@ def split(
         CapabilityError: The kernel or the histogram needs what the prior or scorer lacks.
     """
     config = config or SplittingConfig()
+    kernel = make_kernel(config.kernel, prior)
+    return split_by(scorer, kernel, config, streams=streams, n_targets=n_targets)
+
+
+def split_by(
+    scorer: Scorer,
+    kernel: Kernel,
+    config: SplittingConfig,
+    *,
+    streams: Streams,
+    n_targets: int = 1,
+) -> tuple[Splitting, ...]:
+    """Return `split` under whatever law a kernel of one's own starts from and keeps.
+
+    Args:
+        scorer: As there.
+        kernel: Draws first particles and moves them.
+        config: As there; its ``kernel`` is a name for the record.
+        streams: As there.
+        n_targets: As there.
+
+    Raises:
+        InputError: No target.
+        NumericalError: The scorer gave NaN.
+    """
     if n_targets < 1:
         raise InputError(f"splitting needs a target, got {n_targets!r}")
-    kernel = make_kernel(config.kernel, prior)
     if config.mode == "adaptive":
         runs = _replicated(scorer, kernel, config, [None] * n_targets, streams=streams)
         return tuple(_result(k, config, runs[k], pilot=None) for k in range(n_targets))

@@ -1,26 +1,24 @@
-"""Results of the study as strict JSON and back, each stamped with its kind. Unit: none.
+"""Results of studies as strict JSON and back, each stamped with its kind. Unit: none.
 
 Every number comes back to the last bit, infinities included; what is read is checked field by
-field against the annotations of the result (`likely.attribution.records`).
+field against the annotations of the result (`likely.core.records`).
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
-from likely.attribution.records import from_record, to_record
 from likely.core.files import write_whole
 from likely.core.jsonio import dumps
+from likely.core.records import from_record, to_record
 from likely.errors import InputError, StoreError
 
-KIND = "likely.attribution"
 SCHEMA_VERSION = 1
 
 REMEDY = "the file is damaged or is another kind of result"
-_MAIN = "Attribution"  # the result that the study is named after has no more of a name
 
 T = TypeVar("T", bound="Stored")
 
@@ -28,11 +26,14 @@ T = TypeVar("T", bound="Stored")
 def kind_of(result: type) -> str:
     """Return what the records of a class of results say that they are.
 
+    The study comes first; the result that a study is named after has no more of a name.
+
     >>> from likely.attribution.drawn import Stability
     >>> kind_of(Stability)
     'likely.attribution.Stability'
     """
-    return KIND if result.__name__ == _MAIN else f"{KIND}.{result.__name__}"
+    study = ".".join(result.__module__.split(".")[:2])
+    return study if getattr(result, "names_study", False) else f"{study}.{result.__name__}"
 
 
 def stamp(result: type) -> dict[str, object]:
@@ -44,6 +45,7 @@ class Stored:
     """A result that can be written as strict JSON and read back, every number the same."""
 
     __slots__ = ()
+    names_study: ClassVar[bool] = False
 
     def to_dict(self) -> dict[str, object]:
         """Return everything as a mapping that `likely.core.jsonio` writes as strict JSON."""
@@ -75,7 +77,7 @@ class Stored:
         """Return the result of a file of strict JSON.
 
         Args:
-            path: As `to_json` or ``likely attribute --out`` wrote it; what the command writes has
+            path: As `to_json` or a command with ``--out`` wrote it; what the command writes has
                 the result beside other things.
 
         Raises:
@@ -86,7 +88,8 @@ class Stored:
             if not isinstance(record, dict):
                 raise InputError(f"a result is a JSON object, got {str(record)[:60]!r}")
             parts = [record, *(part for part in record.values() if isinstance(part, dict))]
-            return cls.from_dict(next((part for part in parts if _is_ours(part)), record))
+            ours = [part for part in parts if str(part.get("kind")).startswith("likely.")]
+            return cls.from_dict(ours[0] if ours else record)
         except (ValueError, RecursionError) as error:
             raise StoreError(f"cannot read {str(path)!r}: {error}; {REMEDY}") from error
         except StoreError as error:
@@ -130,10 +133,6 @@ def from_parts(
         if n != needed:
             raise InputError(f"the field {name!r} has {needed} entries, got {n}")
     return found
-
-
-def _is_ours(record: Mapping[str, object]) -> bool:
-    return str(record.get("kind")).startswith(KIND)
 
 
 def refuse(name: str) -> NoReturn:

@@ -1,0 +1,137 @@
+"""What a method is: from a task (model, law of inputs, events, budget) to one answer an event.
+
+A method is a frozen dataclass whose fields are its options; `METHODS` names them all. To add one:
+one file, one line here, one test against full enumeration.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from likely.core.engine import Meter
+from likely.core.model import LanguageModel, Settings
+from likely.core.registry import Registry
+from likely.core.streams import generator
+from likely.errors import InputError
+from likely.rare.event import Event
+from likely.rare.inputs import IndependentDistribution, InputDistribution
+from likely.rare.result import Found, Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is to be estimated, and with how much.
+
+    Attributes:
+        model: Any local model.
+        distribution: The law of inputs.
+        events: What may happen; one answer is wanted for each.
+        budget: Model calls that each event may take. Calls that several events share are made
+            once, whatever their number.
+        seed: Of the run.
+        level: Coverage of the intervals, in (0, 1).
+        settings: How the engine evaluates, for models without tensors.
+        progress: Is told the token positions as they are read.
+    """
+
+    model: LanguageModel
+    distribution: InputDistribution
+    events: tuple[Event, ...]
+    budget: int
+    seed: int = 0
+    level: float = 0.95
+    settings: Settings | None = None
+    progress: Meter | None = None
+
+    def stream(self, event: Event | None, *names: str | int) -> np.random.Generator:
+        """Return the random stream of an event and further names: the same in any company.
+
+        Args:
+            event: None for what all events share.
+            names: Such as the method and a replicate.
+        """
+        return generator(self.seed, *self.path(event, *names))
+
+    def path(self, event: Event | None, *names: str | int) -> tuple[str | int, ...]:
+        """Return the names of that stream."""
+        own = "every event" if event is None else repr((event.steps, event.above))
+        return ("rare", own, *names)
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A way to estimate rare events."""
+
+    @property
+    def name(self) -> str:
+        """As in `METHODS`."""
+        ...
+
+    @property
+    def quantity(self) -> Quantity:
+        """What it estimates: the probability under the law of inputs, or of fitted activations."""
+        ...
+
+    def run(self, task: Task) -> Sequence[Found]:
+        """Return what it finds of each event of the task, in their order."""
+        ...
+
+
+METHODS: Registry[type[Method]] = Registry(
+    "method of estimating rare events",
+    {
+        "naive": "likely.rare.naive:Naive",
+        "qld": "likely.rare.qld.method:Qld",
+        "gld": "likely.rare.gld:Gld",
+        "forecast": "likely.rare.extremes:Forecast",
+        "proposal": "likely.rare.proposal:ProposalImportance",
+        "ga-amls": "likely.rare.ga_amls:GaAmls",
+        "amls-inputs": "likely.rare.amls_inputs:AmlsInputs",
+    },
+)
+"""Name to class of method."""
+
+
+def make_method(name: str, options: Mapping[str, object]) -> Method:
+    """Return a method with its options.
+
+    Raises:
+        UnknownNameError: No method has that name.
+        InputError: It has no such option.
+    """
+    kind = METHODS.load(name)
+    known = [one.name for one in fields(kind) if one.init]  # type: ignore[arg-type]
+    for option in options:
+        if option not in known:
+            raise InputError(f"method {name!r} has no option {option!r}; it has {known}")
+    return kind(**options)
+
+
+def require_independent(task: Task, method: str) -> IndependentDistribution:
+    """Return the law of inputs as one of independent places.
+
+    Raises:
+        InputError: It is another.
+    """
+    if not isinstance(task.distribution, IndependentDistribution):
+        raise InputError(
+            f"method {method!r} needs a distribution of independent places, "
+            f"{task.distribution.name!r} is none; use naive, qld, gld or ga-amls"
+        )
+    return task.distribution
+
+
+def require_one_step(task: Task, method: str) -> None:
+    """Raise unless every event is decided by the law of the next token alone.
+
+    Raises:
+        InputError: One has several steps.
+    """
+    for event in task.events:
+        if not event.is_one_step:
+            raise InputError(
+                f"method {method!r} takes events of one token, {event.name!r} has "
+                f"{len(event.steps)}; use naive, itgis, mhis or amls-inputs"
+            )
