@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from likely.core.streams import generator
 from likely.errors import InputError, NumericalError
@@ -58,6 +59,16 @@ def test_the_hybrid_is_the_share_times_the_tail(found):
         math.log(last.n_reaching / 20_000) + checked.hybrid.log_tail
     )
     assert checked.hybrid.level == last.level
+    # the error of a ratio of means, and that of a count, in quadrature
+    shares = [np.exp([run.log_prob for run in found.runs]) / means[0]]
+    shares.append(
+        np.exp([run.levels[len(checked.bulk) - 1].log_prob for run in found.runs]) / means[1]
+    )
+    tail = student.isf(0.025, 5) * (shares[0] - shares[1]).std(ddof=1) / math.sqrt(6.0)
+    count = norm.isf(0.025) * math.sqrt((1.0 - last.n_reaching / 20_000) / last.n_reaching)
+    half = checked.hybrid.high - checked.hybrid.log_prob
+    assert half == pytest.approx(math.hypot(tail, count))
+    assert checked.hybrid.log_prob - checked.hybrid.low == pytest.approx(half)
 
 
 def test_where_the_states_reach_the_event_the_hybrid_is_their_share(spherical, linear, streams):

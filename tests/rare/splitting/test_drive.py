@@ -92,7 +92,6 @@ def test_steps_of_a_schedule_belong_to_the_level_below():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mode": "both"}, "no mode named 'both'"),
         ({"survival": 1.0}, "shares in"),
         ({"n_particles": 1}, "needs 2 particles"),
         ({"n_steps": -1}, "negative number"),

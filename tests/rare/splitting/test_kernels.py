@@ -210,6 +210,17 @@ def test_a_gaussian_prior_has_no_mixing_to_move(spherical):
     assert names == ["joint", "mixing"]
 
 
+def test_a_component_that_stays_is_not_scored_again():
+    # of two Gaussians, three quarters of the proposals keep the component: nothing changes there
+    rng = generator(4, "states")
+    states = np.concatenate([rng.standard_normal((300, 2)), 6.0 + rng.standard_normal((300, 2))])
+    prior = fit_prior(states, kind="gaussian_mixture", n_components=2)
+    particles = make_kernel("aug", prior).start(2000, rng=rng)
+    proposal = MixingMove(prior=prior).propose(particles, step=1.0, rng=rng)
+    assert abs(len(proposal.where) / 2000 - 0.125) < 4.0 * math.sqrt(0.125 * 0.875 / 2000)
+    assert (proposal.mixing[:, 0] != particles.mixing[proposal.where, 0]).all()
+
+
 class WhitenedOnly:
     """A prior that has no latent form."""
 

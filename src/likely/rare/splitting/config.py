@@ -2,11 +2,13 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from likely.errors import InputError, UnknownNameError
 from likely.stats.intervals import check_level
 
-MODES = ("two_stage", "adaptive", "clones", "last_particle")
+Mode = Literal["two_stage", "adaptive", "clones", "last_particle"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class SplittingConfig:
         runner_up: Whether each level gets a histogram of the closest rivals.
     """
 
-    mode: str = "two_stage"
+    mode: Mode = "two_stage"
     kernel: str = "aug"
     n_particles: int = 1000
     survival: float = 0.5

@@ -165,7 +165,7 @@ def poisson_score_interval(
         Both ends, nats.
 
     >>> [round(end, 3) for end in poisson_score_interval(4000, 200)]
-    [-20.63, -19.39]
+    [-20.629, -19.39]
     """
     check_level(level)
     z = float(norm.isf(0.5 - 0.5 * level))

@@ -159,9 +159,10 @@ class MixingMove:
     largest_step: float = _LARGEST
 
     def propose(self, particles: Particles, *, step: float, rng: np.random.Generator) -> Proposal:
-        """Return the proposals that pass the test of the prior."""
+        """Return the proposals that change something and pass the test of the prior."""
         moved, ratio = self.prior.move_mixing(particles.mixing, step=step, rng=rng)
         where = _passing(ratio, rng)
+        where = where[np.any(moved[where] != particles.mixing[where], axis=1)]
         mixing = moved[where]
         states = self.prior.assemble(particles.position[where], mixing)
         return Proposal(where=where, states=states, mixing=mixing)
