@@ -26,7 +26,7 @@ def page_of(found, known=None):
 def test_one_estimate_is_told_in_words_with_its_interval():
     page, body, lead = page_of([make.estimate()])
     assert lead == (
-        "Over inputs of the law ‘hex’, the likeliest next token is ␣dog once in 400 million "
+        "Over inputs of the law “hex”, the likeliest next token is ␣dog once in 400 million "
         "inputs, a probability of 2.50 × 10⁻⁹ (1.10 × 10⁻⁹ to 5.80 × 10⁻⁹ at 95 %)."
     )
     assert "2.50 × 10⁻⁹" in body

@@ -1,7 +1,7 @@
-"""Probabilities on an axis of powers of ten, in a box of 1000 by 100 that the page stretches. Nats.
+"""Probabilities on an axis of powers of ten, in a box of 1000 by 100 that the page stretches.
 
-An end that lies beyond the axis, as that of an interval from 0 always does, is drawn to the edge and
-marked with an arrow, so that nothing is cut in silence.
+An end that lies beyond the axis, as that of an interval from 0 always does, is drawn to the edge
+and marked with an arrow, so that nothing is cut in silence. Unit: nats.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Estimates of rare events as a page shows them: words, places on one axis, the truth. Unit: nats."""
+"""Estimates of rare events as a page shows them: in words, and on one axis with the truth. Nats."""
 
 import math
 from collections.abc import Sequence
