@@ -11,6 +11,8 @@ from likely.rare.ground_truth import Truth
 from likely.rare.result import RareEstimate
 from likely.report.decades import Decades, Strip, strip
 
+_SOME = 2  # estimates of a method, from which on a warning that all have is said once
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
@@ -22,6 +24,7 @@ class Shown:
         names: What wins: one text, or several of which any does.
         truth: What is known of the truth, nats; None for nothing.
         strip: Both on the axis.
+        doubts: Its warnings, but for those that all of its method share.
         n_zero_runs: Independent runs that estimate 0.
         n_runs_left: Runs above 0 that lie to the left of the axis.
     """
@@ -31,6 +34,7 @@ class Shown:
     names: tuple[str, ...]
     truth: Estimate | None
     strip: Strip
+    doubts: tuple[str, ...]
     n_zero_runs: int
     n_runs_left: int
 
@@ -47,6 +51,7 @@ class Look:
     Attributes:
         axis: Of all.
         shown: An estimate each, in the order given.
+        shared: Methods with a warning that each of two or more estimates of it has.
         has_runs: Whether any has independent runs.
         has_truth: Whether the truth of any is known.
         has_arrows: Whether an interval goes on beyond the axis.
@@ -54,6 +59,7 @@ class Look:
 
     axis: Decades
     shown: tuple[Shown, ...]
+    shared: tuple[tuple[str, str], ...]
     has_runs: bool
     has_truth: bool
     has_arrows: bool
@@ -72,11 +78,15 @@ def look_at_rare(found: Sequence[RareEstimate], known: Truth | None) -> Look:
     check_together(found, known)
     truths = [_truth(one, known) for one in found]
     axis = _axis(found, truths)
-    shown = tuple(_shown(one, truth, axis) for one, truth in zip(found, truths, strict=True))
+    shared = _shared(found)
+    shown = tuple(
+        _shown(one, truth, axis, shared) for one, truth in zip(found, truths, strict=True)
+    )
     strips = [one.strip for one in shown]
     return Look(
         axis=axis,
         shown=shown,
+        shared=shared,
         has_runs=any(one.found.replicates for one in shown),
         has_truth=any(truth is not None for truth in truths),
         has_arrows=any(one.leaves or one.truth_leaves for one in strips),
@@ -150,8 +160,25 @@ def _axis(found: Sequence[RareEstimate], truths: Sequence[Estimate | None]) -> D
     return Decades.around(inside, hanging)
 
 
-def _shown(one: RareEstimate, truth: Estimate | None, axis: Decades) -> Shown:
+def _shared(found: Sequence[RareEstimate]) -> tuple[tuple[str, str], ...]:
+    """Return methods with the warnings that all of their estimates have, if there are some."""
+    by_method: dict[str, list[RareEstimate]] = {}
+    for one in found:
+        by_method.setdefault(one.log_prob.method, []).append(one)
+    return tuple(
+        (method, text)
+        for method, own in by_method.items()
+        if len(own) >= _SOME
+        for text in own[0].warnings
+        if all(text in one.warnings for one in own)
+    )
+
+
+def _shown(
+    one: RareEstimate, truth: Estimate | None, axis: Decades, shared: tuple[tuple[str, str], ...]
+) -> Shown:
     before, names, after = words_of(one.event)
+    method = one.log_prob.method
     n_zero = sum(x == -math.inf for x in one.replicates)
     return Shown(
         found=one,
@@ -159,6 +186,7 @@ def _shown(one: RareEstimate, truth: Estimate | None, axis: Decades) -> Shown:
         names=names,
         truth=truth,
         strip=strip(one.log_prob, axis, truth=truth, runs=one.replicates),
+        doubts=tuple(text for text in one.warnings if (method, text) not in shared),
         n_zero_runs=n_zero,
         n_runs_left=sum(axis.is_below(x) for x in one.replicates) - n_zero,
     )
