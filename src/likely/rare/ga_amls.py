@@ -27,7 +27,7 @@ from likely.rare.prior.fit import fit_prior
 from likely.rare.prior.protocol import FitRecord, LatentPrior
 from likely.rare.result import Found, Quantity, Spent
 from likely.rare.splitting.bulk import with_bulk
-from likely.rare.splitting.config import SplittingConfig
+from likely.rare.splitting.config import Mode, SplittingConfig
 from likely.rare.splitting.drive import split
 from likely.rare.splitting.records import Splitting
 from likely.rare.splitting_answer import splitting_answer
@@ -62,7 +62,7 @@ class GaAmls:
 
     prior: str = "student"
     kernel: str = "aug"
-    mode: str = "two_stage"
+    mode: Mode = "two_stage"
     start: str = "prior"
     n_particles: int = 1000
     survival: float = 0.5

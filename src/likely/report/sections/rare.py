@@ -11,7 +11,7 @@ from likely.core.model import LanguageModel
 from likely.errors import CapabilityError, InputError, NumericalError
 from likely.rare.estimation import estimate_many
 from likely.rare.inputs import IndependentDistribution, iter_sample
-from likely.rare.method import METHODS
+from likely.rare.method import METHODS, make_method
 from likely.rare.named import DISTRIBUTIONS, distribution
 from likely.rare.reading import Reader
 from likely.rare.result import RareEstimate
@@ -163,8 +163,8 @@ def _ask(model: LanguageModel, law: IndependentDistribution, plan: Plan, job: Jo
             job.meter.expect(plan.budget * law.length)
         try:
             answers = estimate_many(
-                model, law, tokens, method=one.method, budget=plan.budget, seed=job.seed,
-                progress=job.meter, **one.options,
+                model, law, tokens, method=make_method(one.method, one.options),
+                budget=plan.budget, seed=job.seed, progress=job.meter,
             )  # fmt: skip
         except (CapabilityError, InputError) as error:
             left_out.append((one.method, str(error)))
