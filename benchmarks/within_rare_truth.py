@@ -13,7 +13,7 @@ import torch
 
 import likely
 from likely import rare
-from likely.rare.counting import BLOCK, Counts, endings_of, iter_counts
+from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
 
 GOAL = 20.0
 ROUNDS = 3
@@ -45,7 +45,7 @@ def main() -> None:
     errors = np.sqrt(share * (1 - share) / wins.sum() + counts.squares[:-1] / counts.n_stems**2)
     worst = float(np.max(np.abs(share - own)[errors > 0] / errors[errors > 0]))
     print(
-        f"truth of hex on tiny-2l: {n_endings} endings of each of {BLOCK} stems a block; "
+        f"truth of hex on tiny-2l: {n_endings} endings of each of {STEMS} stems a block; "
         f"{statistics.median(ours):,.0f} inputs/s, full passes {statistics.median(theirs):,.0f} "
         f"inputs/s in batches of {batch}, ratio "
         f"{statistics.median(ours) / statistics.median(theirs):.1f} (goal {GOAL:.0f}); token "

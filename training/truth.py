@@ -15,7 +15,7 @@ from pathlib import Path
 
 import likely
 from likely import rare
-from likely.rare.counting import BLOCK, Counts, endings_of, iter_counts
+from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
 from likely.rare.ground_truth import Truth, framed
 from likely.rare.named import DISTRIBUTIONS
 
@@ -39,8 +39,8 @@ def count(model_name: str, distribution_name: str, *, n_inputs: int, until: floa
             sys.exit(f"{path.name} is of other weights, another law or another seed; remove it")
         counts = found.counts
     n_endings = len(endings_of(law).probs)
-    n_blocks = -(-n_inputs // (BLOCK * n_endings))
-    first = counts.n_stems // BLOCK
+    n_blocks = -(-n_inputs // (STEMS * n_endings))
+    first = counts.n_stems // STEMS
     saved = time.monotonic()
     run = iter_counts(model, law, seed=SEED, first_block=first)
     for more in islice(run, max(0, n_blocks - first)):

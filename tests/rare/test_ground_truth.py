@@ -11,7 +11,7 @@ from scipy.stats import binom
 import likely
 from likely import rare
 from likely.errors import InputError, StoreError
-from likely.rare.counting import BLOCK, Counts, endings_of, iter_counts
+from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
 from likely.rare.ground_truth import framed, weighted_interval
 
 
@@ -60,15 +60,17 @@ def test_events_of_every_kind_are_enumerated():
     assert found[1].value == pytest.approx(truth.prob(0).value + truth.prob(2).value, rel=1e-12)
 
 
-def test_endings_go_through_the_longest_run_of_last_places_that_fits():
+def test_endings_are_those_that_cost_the_fewest_evaluations():
     model = product_model()
     law = product_law(model)
-    one = endings_of(law, most=3)
+    one = endings_of(law, most=3)  # 3 / 2 + 1 evaluations an input
     assert one.tokens.tolist() == [[0], [1]]
     np.testing.assert_allclose(one.probs, [0.25, 0.75])
     assert one.effective_number == pytest.approx(1 / (0.0625 + 0.5625))
-    two = endings_of(law, most=4)
-    assert two.tokens.shape == (4, 2)
+    assert endings_of(law, most=4).tokens.shape == (2, 1)  # 2 / 4 + 2 are no fewer
+    long = rare.independent([{"a": 1}] * 9 + [{"a": 1, "b": 1}] * 3, model)
+    two = endings_of(long, most=7)
+    assert two.tokens.shape == (4, 2)  # 11 / 4 + 2 are fewer than 12 / 2 + 1
     assert two.probs.sum() == pytest.approx(1.0)
     fixed = rare.independent([{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"x": 1}], model)
     assert endings_of(fixed, most=2).tokens.tolist() == [[0, 2], [1, 2]]
@@ -83,10 +85,10 @@ def test_shared_stems_count_what_whole_inputs_count(name, request):
     exact = rare.truth(model, law, n=law.n_inputs)
     assert exact.is_exact
     counts = Counts.none(model.info.n_vocab)
-    for more in islice(iter_counts(model, law, seed=1, most_endings=36), 3):
+    for more in islice(iter_counts(model, law, seed=1), 60):
         counts += more
     found = framed(model, law, counts, seed=1)
-    assert counts.n_stems == 3 * BLOCK
+    assert counts.n_stems == 60 * STEMS
     assert found.probs.sum() + found.tied == pytest.approx(1.0, abs=1e-9)
     variance = counts.squares[:-1] / counts.n_stems - found.probs**2
     seen = counts.stems[:-1] >= 20
@@ -100,16 +102,16 @@ def test_shared_stems_count_what_whole_inputs_count(name, request):
 def test_stopping_and_going_on_gives_the_counts_of_one_run(gpt2):
     law = skewed_law(gpt2, 3)
     whole = Counts.none(gpt2.info.n_vocab)
-    for more in islice(iter_counts(gpt2, law, seed=2, most_endings=6), 3):
+    for more in islice(iter_counts(gpt2, law, seed=2, most_endings=4096), 3):
         whole += more
     parts = Counts.none(gpt2.info.n_vocab)
     for first, n in ((0, 1), (1, 2)):
-        run = iter_counts(gpt2, law, seed=2, first_block=first, most_endings=6)
+        run = iter_counts(gpt2, law, seed=2, first_block=first, most_endings=4096)
         for more in islice(run, n):
             parts += more
     np.testing.assert_array_equal(whole.total, parts.total)
     np.testing.assert_array_equal(whole.inputs, parts.inputs)
-    assert whole.n_inputs == 3 * BLOCK * 6
+    assert whole.n_inputs == 3 * STEMS * 6
 
 
 def coverage(q: float, weights: Float[np.ndarray, "k"], *, n_stems: int, rounds: int) -> float:
@@ -155,7 +157,7 @@ def test_effective_inputs_of_independent_inputs_are_their_number():
     law = rare.listed([[0], [1]], model, weights=[0.9, 0.1])
     counts = next(iter_counts(model, law, seed=0))
     found = framed(model, law, counts, seed=0)
-    np.testing.assert_allclose(found.effective_inputs[:3], [BLOCK, BLOCK, 0.0])
+    np.testing.assert_allclose(found.effective_inputs[:3], [STEMS, STEMS, 0.0])
 
 
 def test_truths_come_back_from_their_files(tmp_path, gpt2):

@@ -41,6 +41,15 @@ def logsumexp(log_weights: Float[np.ndarray, "..."], *, axis: int = -1) -> Float
         return np.asarray(np.log(total) + np.squeeze(shift, axis=axis))
 
 
+def log_of(prob: float) -> float:
+    """Return the log of a probability or a weight, nats; ``-inf`` for 0.
+
+    >>> log_of(1.0), log_of(0.0)
+    (0.0, -inf)
+    """
+    return math.log(prob) if prob > 0.0 else -math.inf
+
+
 def log_sum(log_weights: Sequence[float]) -> float:
     """Return the log of the sum of weights given by their logs, nats; ``-inf`` for none.
 

@@ -15,13 +15,16 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from likely.core.model import Capability, LanguageModel
+from likely.core.streams import generator
 from likely.errors import CapabilityError
-from likely.rare.inputs import BLOCK, IndependentDistribution, InputDistribution, iter_sample
+from likely.rare.inputs import IndependentDistribution, InputDistribution
 from likely.rare.reading import Meter, Reader
 from likely.rare.result import Spent
 
+STEMS = 64
+"""Stems that one random stream draws, counted together."""
 ENDINGS = 4096
-"""Most endings that follow one stem."""
+"""Most endings that follow one stem, unless the last varying place alone has more."""
 _ROWS = 4096  # inputs read at once
 
 
@@ -92,10 +95,11 @@ class Endings:
 
 
 def endings_of(distribution: InputDistribution, *, most: int = ENDINGS) -> Endings:
-    """Return the endings that go through the longest run of last places with at most so many.
+    """Return the endings with which an input costs the fewest token evaluations.
 
-    The last varying place is gone through whatever its size. A law whose places are not independent
-    has one empty ending.
+    A stem of L tokens with S endings of k takes L + S k evaluations. Of equals the shorter endings
+    are taken, since endings of one stem are not independent. The last varying place is always
+    among them; a law whose places are not independent has one empty ending.
 
     Args:
         distribution: The law of inputs.
@@ -104,11 +108,12 @@ def endings_of(distribution: InputDistribution, *, most: int = ENDINGS) -> Endin
     none = Endings(tokens=np.empty((1, 0), dtype=np.int64), probs=np.ones(1))
     if not isinstance(distribution, IndependentDistribution) or not distribution.varying:
         return none
-    first = distribution.varying[-1]
-    n = len(distribution.supports[first])
-    while first > 1 and n * len(distribution.supports[first - 1]) <= most:
-        first -= 1
-        n *= len(distribution.supports[first])
+    sizes = [len(support) for support in distribution.supports]
+    choices = [(distribution.varying[-1], sizes[distribution.varying[-1]])]
+    for first in range(choices[0][0] - 1, 0, -1):
+        choices.append((first, choices[-1][1] * sizes[first]))
+    fits = [choices[0], *(choice for choice in choices[1:] if choice[1] <= most)]
+    first = min(fits, key=lambda choice: choice[0] / choice[1] + (len(sizes) - choice[0]))[0]
     if first == 0:
         return none
     tail = IndependentDistribution(
@@ -141,9 +146,8 @@ def iter_counts(
     length = distribution.length - endings.tokens.shape[1]
     block = first_block
     while True:
-        names = ("rare", "truth", block)
-        inputs = next(iter_sample(distribution, BLOCK, seed=seed, names=names))
-        yield count(inputs[:, :length])
+        rng = generator(seed, "rare", "truth", block)
+        yield count(distribution.sample(STEMS, rng=rng)[:, :length])
         block += 1
 
 

@@ -20,9 +20,9 @@ from likely.core.estimate import Estimate
 from likely.core.files import write_whole
 from likely.core.model import LanguageModel
 from likely.errors import InputError, StoreError
-from likely.rare.counting import Counts, endings_of, iter_counts
+from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
 from likely.rare.event import Event, Target, read_event
-from likely.rare.inputs import BLOCK, InputDistribution, check_fits
+from likely.rare.inputs import InputDistribution, check_fits
 from likely.rare.reading import Reader
 from likely.rare.result import Spent
 from likely.stats.intervals import check_level
@@ -223,7 +223,7 @@ def truth(
     Args:
         model: Any local model.
         distribution: The law of inputs.
-        n: Inputs that are evaluated, at least; whole blocks of `BLOCK` stems are.
+        n: Inputs that are evaluated, at least; whole blocks of `STEMS` stems are.
         seed: Of the stems.
 
     Raises:
@@ -237,7 +237,7 @@ def truth(
         return _enumerated(model, distribution)
     counts = Counts.none(model.info.n_vocab)
     n_endings = len(endings_of(distribution).probs)
-    n_blocks = -(-n // (BLOCK * n_endings))
+    n_blocks = -(-n // (STEMS * n_endings))
     for more in islice(iter_counts(model, distribution, seed=seed), n_blocks):
         counts += more
     return framed(model, distribution, counts, seed=seed)

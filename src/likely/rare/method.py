@@ -85,6 +85,10 @@ METHODS: Registry[type[Method]] = Registry(
         "itgis": "likely.rare.itgis:Itgis",
         "mhis": "likely.rare.mhis:Mhis",
         "naive": "likely.rare.naive:Naive",
+        "qld": "likely.rare.qld.method:Qld",
+        "gld": "likely.rare.gld:Gld",
+        "forecast": "likely.rare.extremes:Forecast",
+        "proposal": "likely.rare.proposal:ProposalImportance",
     },
 )
 """Name to class of method."""

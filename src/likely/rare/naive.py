@@ -4,12 +4,12 @@ Source: section b1 of the specification; the interval is that of Clopper and Pea
 hit at all still gives an upper limit.
 """
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from likely.core.logspace import log_of
 from likely.rare.inputs import iter_sample
 from likely.rare.method import Task
 from likely.rare.reading import Reader
@@ -43,10 +43,6 @@ def _found(hits: int, task: Task, spent: Spent) -> Found:
         else ()
     )
     return Found(
-        log_prob=_log(hits / task.budget), low=_log(low), high=_log(high), spent=spent,
+        log_prob=log_of(hits / task.budget), low=log_of(low), high=log_of(high), spent=spent,
         diagnostics={"hits": hits, "inputs": task.budget}, warnings=warnings,
     )  # fmt: skip
-
-
-def _log(prob: float) -> float:
-    return math.log(prob) if prob > 0.0 else -math.inf

@@ -1,0 +1,1 @@
+"""Quadratic logit decomposition: parts of activations recombined in pairs. Unit: nats."""

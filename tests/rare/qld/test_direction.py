@@ -1,0 +1,69 @@
+"""The nearest winning point: against a general solver, and by its conditions of optimality."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, minimize
+
+from likely.rare.qld.direction import FIRST, nearest_border, nearest_point
+
+
+def feasible(slopes, needs):
+    """Return whether some point fulfils all needs, by linear programming."""
+    n = slopes.shape[1]
+    return linprog(np.zeros(n), A_ub=-slopes, b_ub=-needs, bounds=[(None, None)] * n).status == 0
+
+
+def test_small_problems_agree_with_a_general_solver_and_with_linear_programming():
+    rng = np.random.default_rng(0)
+    answers = []
+    for _ in range(40):
+        slopes, needs = rng.standard_normal((9, 4)), rng.standard_normal(9)
+        found = nearest_point(slopes, needs)
+        answers.append(found is not None)
+        assert answers[-1] == feasible(slopes, needs)
+        if found is not None:
+            rule = {"type": "ineq", "fun": lambda u, g=slopes, h=needs: g @ u - h}
+            other = minimize(lambda u: u @ u, found.point + 0.1, method="SLSQP", constraints=[rule])
+            assert (slopes @ found.point - needs).min() > -1e-9
+            assert found.distance == pytest.approx(np.linalg.norm(other.x), rel=1e-4)
+    assert 5 < sum(answers) < 35
+
+
+def test_the_point_is_optimal_among_more_rivals_than_the_first_round_takes():
+    rng = np.random.default_rng(1)
+    tokens, offsets = rng.standard_normal((900, 24)), 2.0 * rng.standard_normal(900)
+    winner = int(np.argsort(offsets)[300])
+    rivals = np.delete(np.arange(900), winner)
+    assert len(rivals) > 2 * FIRST
+    slopes = tokens[winner] - tokens[rivals]
+    needs = offsets[rivals] - offsets[winner]
+    found = nearest_point(slopes, needs)
+    slack = slopes @ found.point - needs
+    assert slack.min() > -1e-8  # feasible
+    assert np.abs(slack[found.active]).max() < 1e-8  # what holds it back is tight
+    weights, rest, *_ = np.linalg.lstsq(slopes[found.active].T, found.point, rcond=None)
+    assert weights.min() > 0.0  # and pushes away from the mean
+    assert rest.sum() < 1e-16
+    assert len(found.active) > 3
+
+
+def test_no_way_round_a_rival_that_is_always_ahead():
+    slopes = np.array([[0.0, 0.0], [1.0, 0.0]])
+    assert nearest_point(slopes, np.array([0.1, 0.0])) is None
+    inside = np.array([[1.0, 0.0], [-1.0, 0.0]])  # between two tokens: ahead of both nowhere
+    assert nearest_point(inside, np.array([0.1, 0.1])) is None
+
+
+def test_a_token_that_wins_at_the_mean_needs_no_way_and_has_a_nearest_border():
+    slopes, needs = np.array([[1.0, 0.0], [0.0, 5.0]]), np.array([-2.0, -3.0])
+    found = nearest_point(slopes, needs)
+    assert found.distance == 0.0
+    assert len(found.active) == 0
+    assert nearest_border(slopes, needs) == 1
+
+
+def test_a_far_point_is_found_and_scales_with_the_need():
+    rng = np.random.default_rng(2)
+    slopes = rng.standard_normal((30, 6)) + np.array([2.0, 0, 0, 0, 0, 0])
+    near, far = (nearest_point(slopes, np.full(30, need)) for need in (1.0, 1e4))
+    assert far.distance == pytest.approx(1e4 * near.distance, rel=1e-9)

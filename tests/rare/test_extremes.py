@@ -1,0 +1,124 @@
+"""The tail of the largest margins: exact tails, their intervals, and when there is none."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import genpareto
+
+import likely
+from likely import rare
+from likely.errors import InputError, NumericalError
+from likely.rare.extremes import Forecast, elicitation_scores, extend
+from likely.rare.result import Spent
+
+WINS = rare.Event(name="wins", steps=((0,),))
+
+
+def exponential_quantiles(n):
+    return -np.log1p(-(np.arange(n) + 0.5) / n)
+
+
+def forecast(margins, **options):
+    return Forecast(**options).of_margins(np.asarray(margins), WINS, level=0.95, spent=Spent())
+
+
+def test_an_exponential_tail_is_extended_over_many_decades():
+    scores = exponential_quantiles(20_000)
+    for threshold in (12.0, 27.6):
+        found = extend(scores, threshold, tail="exponential", top=200)
+        assert found.log_prob == pytest.approx(-threshold, abs=0.02 * threshold)
+        assert found.low < -threshold < found.high
+    assert extend(scores, 27.6, tail="gpd", top=200).high > -27.6
+
+
+@pytest.mark.parametrize(("tail", "shape", "runs"), [("exponential", 0.0, 300), ("gpd", 0.2, 60)])
+def test_intervals_cover_the_truth_where_the_tail_is_of_that_kind(tail, shape, runs):
+    rng = np.random.default_rng(0)
+    truth, covered = float(genpareto.logsf(18.0, shape)), 0
+    for _ in range(runs):
+        scores = genpareto.rvs(shape, size=2000, random_state=rng)
+        found = extend(scores, 18.0, tail=tail, top=80)
+        covered += found.low <= truth <= found.high
+    # between .9 and .99 but for 1e-4
+    assert (248 if runs == 300 else 44) <= covered <= runs
+
+
+def test_the_level_and_the_number_of_margins_set_the_width():
+    scores = np.random.default_rng(1).exponential(size=5000)
+    widths = [
+        extend(scores, 20.0, tail="exponential", top=top, level=level)
+        for top, level in ((400, 0.5), (400, 0.95), (50, 0.95))
+    ]
+    spans = [one.high - one.low for one in widths]
+    assert spans == sorted(spans)
+
+
+def test_counts_are_used_where_the_event_is_seen_often_enough():
+    margins = exponential_quantiles(4000) - 3.0
+    found = forecast(margins)
+    hits = int((margins > 0).sum())
+    assert found.log_prob == math.log(hits / 4000)
+    assert "no tail was needed" in found.warnings[0]
+    far = forecast(margins - 9.0)
+    assert far.log_prob == pytest.approx(-12.0, abs=0.5)
+    assert far.low < -12.0 < far.high
+    assert far.diagnostics["hits"] == 0
+
+
+@pytest.mark.parametrize(
+    "margins",
+    [np.full(500, -1.0), np.full(500, -np.inf), [-1.0] * 10, [-3.0] * 490 + [np.inf] * 10],
+)
+def test_without_a_tail_hits_are_counted_and_nothing_is_nan(margins):
+    found = forecast(margins)
+    hits = int((np.asarray(margins) > 0).sum())
+    assert found.diagnostics["hits"] == hits
+    assert found.log_prob == (math.log(hits / 500) if hits else -math.inf)
+    assert found.low <= found.log_prob < found.high <= 0.0
+    assert "make no tail" in found.warnings[0]
+
+
+def test_a_tail_that_bends_down_is_found_out_on_trial():
+    """Margins that end: a straight line over-predicts what the whole sample shows already."""
+    rng = np.random.default_rng(2)
+    bounded = forecast(rng.beta(2.0, 0.6, size=40_000) - 1.2)
+    assert bounded.diagnostics["trial_log_ratio"] > 1.0
+    assert "over-predicts" in bounded.warnings[1]
+    assert bounded.diagnostics["tail_shape"] < -0.3
+    assert forecast(rng.beta(2.0, 0.6, size=40_000) - 1.2, tail="gpd").log_prob == -math.inf
+    straight = forecast(rng.exponential(size=40_000) - 25.0)
+    assert abs(straight.diagnostics["trial_log_ratio"]) < 1.0
+    assert len(straight.warnings) == 1
+
+
+def test_events_of_several_steps_and_models_without_tensors_are_forecast():
+    def law(before):
+        places = 0.9 * sum({"a": 1, "b": 2, "c": 4}.get(token, 0) for token in before[-6:])
+        odds = math.exp(-8.0 + 0.45 * places)
+        return {"a": odds / (1 + odds), "b": 0.6 / (1 + odds), "c": 0.4 / (1 + odds)}
+
+    model = likely.TableModel(["a", "b", "c"], law)
+    inputs = rare.independent([{"a": 5.0, "b": 2.0, "c": 1.0}] * 6, model)
+    events = [rare.token("a", model), rare.continuation("ab", model)]
+    found = rare.estimate_many(model, inputs, events, method="forecast", budget=600, top=20)
+    assert found[0].quantity == "inputs"
+    assert found[0].spent.forwards == 900  # three steps in all, halved
+    assert found[1].log_prob.value <= found[0].log_prob.value + 1e-12
+    again = rare.estimate(model, inputs, events[0], method="forecast", budget=600, top=20)
+    assert again.log_prob.value == found[0].log_prob.value
+    assert rare.RareEstimate.from_dict(again.to_dict()) == again
+
+
+def test_elicitation_scores_are_gumbel_quantiles():
+    probs = np.array([0.0, 1e-300, math.exp(-1), 1.0])
+    with np.errstate(divide="ignore"):
+        scores = elicitation_scores(np.log(probs))
+    np.testing.assert_allclose(scores, [-np.inf, -math.log(300 * math.log(10)), 0.0, np.inf])
+    with pytest.raises(NumericalError, match=r"0\.5"):
+        elicitation_scores(np.array([0.5]))
+
+
+def test_a_tail_of_too_few_margins_is_refused():
+    with pytest.raises(InputError, match="top=3"):
+        Forecast(top=3)
