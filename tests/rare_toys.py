@@ -10,8 +10,8 @@ from fixtures import INITIALIZER_RANGE
 
 import likely
 from likely.core.model import Capability, Encoding, ModelInfo
+from likely.rare.gradient.landscape import Reading
 from likely.rare.inputs import IndependentDistribution
-from likely.rare.landscape import Reading
 from likely.rare.support import Support
 
 
@@ -58,18 +58,64 @@ def all_choices(places):
     return np.stack([grid.reshape(-1) for grid in grids], axis=1)
 
 
+def law_of(*places):
+    """Return independent places from one list of weights each."""
+    supports = tuple(Support.of(dict(enumerate(weights))) for weights in places)
+    return IndependentDistribution(name="by hand", supports=supports, details={})
+
+
+def both_network(*, gain=10.0, radius=1e3):
+    """Return a network whose token 0 wins where the first two tokens are 0, and 1 wins elsewhere.
+
+    The logit of token 0 is linear in the inputs: half a gain above where both are there.
+    """
+
+    def logits(one_hot):
+        both = gain * (one_hot[:, 0, 0] + one_hot[:, 1, 0]) - 1.5 * gain
+        rest = torch.zeros(len(one_hot), one_hot.shape[2] - 1)
+        rest[:, 1:] = -4.0 * gain
+        return torch.cat([both[:, None], rest], dim=1)
+
+    return HandNetwork(4, logits, radius=radius)
+
+
+def needle_network(*, length=6, n_vocab=4):
+    """Return a network whose token 0 wins for one input alone; nothing leads there."""
+
+    def logits(one_hot):
+        found = one_hot[:, :, 0].prod(dim=1)
+        return torch.stack([20.0 * found - 10.0, *[0.0 * found - i for i in range(n_vocab - 1)]], 1)
+
+    return HandNetwork(n_vocab, logits)
+
+
+def constant_network(n_vocab=4, winner=1):
+    """Return a network whose logits do not depend on the input."""
+    row = torch.zeros(n_vocab)
+    row[winner] = 3.0
+    return HandNetwork(n_vocab, lambda one_hot: row + 0.0 * one_hot.sum(dim=1))
+
+
 class HandNetwork:
     """A network with one-hot embeddings whose logits are written by hand.
 
-    The state holds the logits themselves, without a norm that would change them.
+    The state holds the logits themselves, in a form that the norm scales by one number always.
 
     Args:
         n_vocab: Tokens.
         logits: From one-hot inputs ``(B, T, V)`` to logits ``(B, V)``, differentiable.
+        radius: Of states; logits are smaller.
     """
 
-    def __init__(self, n_vocab: int, logits: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    def __init__(
+        self,
+        n_vocab: int,
+        logits: Callable[[torch.Tensor], torch.Tensor],
+        *,
+        radius: float = 1e3,
+    ) -> None:
         self.logits_of = logits
+        self.radius = radius
         self.n_vocab = n_vocab
         self.tokenizer = SimpleNamespace(
             encode=lambda text: Encoding(tokens=(int(text[1:]),), byte_spans=((0, len(text)),)),
@@ -96,10 +142,9 @@ class HandNetwork:
         return self._states(embeddings)
 
     def _states(self, embeddings):
-        # Twice over with opposite signs and with a constant, so that the norm has one scale only.
         logits = self.logits_of(embeddings)
         square = logits.square().sum(dim=1, keepdim=True)
-        rest = (_RADIUS**2 - 2 * square).clamp(min=0).sqrt() / math.sqrt(2)
+        rest = (self.radius**2 - 2 * square).clamp(min=0).sqrt() / math.sqrt(2)
         return torch.cat([logits, -logits, rest, -rest], dim=1)
 
     def states_after(self, stems, endings, *, rows, norm="before"):
@@ -108,7 +153,7 @@ class HandNetwork:
     def unembedding(self):
         width = 2 * self.n_vocab + 2
         weight = np.zeros((self.n_vocab, width), dtype=np.float32)
-        scale = _RADIUS / math.sqrt(width)
+        scale = self.radius / math.sqrt(width)
         for i in range(self.n_vocab):
             weight[i, i], weight[i, self.n_vocab + i] = scale / 2, -scale / 2
         return SimpleNamespace(weight=weight, bias=None, is_linear=True)
@@ -116,8 +161,6 @@ class HandNetwork:
     def final_norm(self):
         return SimpleNamespace(kind="rms", weight=None, bias=None, epsilon=0.0)
 
-
-_RADIUS = 1e3
 
 
 class Enumerated:

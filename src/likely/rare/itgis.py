@@ -19,15 +19,15 @@ import numpy as np
 
 from likely.errors import InputError
 from likely.rare.event import Event
-from likely.rare.gradients import Gradients
-from likely.rare.guide import Batch, Guide, draw_batch, learn
-from likely.rare.landscape import Landscape
+from likely.rare.gradient.guide import Batch, Guide, draw_batch, learn
+from likely.rare.gradient.landscape import Landscape
+from likely.rare.gradient.pilot import LEAST_PILOT, Pilot, run_pilot
+from likely.rare.gradient.places import Places
+from likely.rare.gradient.weighted_hits import WeightedHits, log
+from likely.rare.gradient.whole import Gradients
 from likely.rare.method import Task, require_independent
-from likely.rare.pilot import LEAST_PILOT, Pilot, run_pilot
-from likely.rare.places import Places
 from likely.rare.reading import Meter
 from likely.rare.result import Found, Quantity
-from likely.rare.weighted_hits import WeightedHits, log
 from likely.stats.intervals import clopper_pearson
 
 FEW_HITS = 30

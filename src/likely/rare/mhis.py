@@ -15,19 +15,19 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from likely.errors import InputError
-from likely.rare.annealing import anneal
-from likely.rare.chain_report import ChainReport
 from likely.rare.event import Event
-from likely.rare.gradients import Gradients
+from likely.rare.gradient.landscape import Landscape
+from likely.rare.gradient.onward import open_landscape
+from likely.rare.gradient.places import Places
+from likely.rare.gradient.weighted_hits import log
 from likely.rare.itgis import check_temperature
-from likely.rare.landscape import Landscape
 from likely.rare.method import Task, require_independent
-from likely.rare.places import Places
 from likely.rare.reading import Meter
 from likely.rare.result import Found, Quantity
-from likely.rare.tilted_draws import FromTilted, TiltedDraws
-from likely.rare.walkers import Trace, Walkers
-from likely.rare.weighted_hits import log
+from likely.rare.walk.annealing import anneal
+from likely.rare.walk.chain_report import ChainReport
+from likely.rare.walk.tilted_draws import FromTilted, TiltedDraws
+from likely.rare.walk.walkers import Trace, Walkers
 from likely.stats.intervals import clopper_pearson
 
 _SHORTEST = 16  # calls of a chain
@@ -90,7 +90,7 @@ class Mhis:
         found = []
         for event in task.events:
             meter = Meter(progress=task.progress)
-            landscape = Gradients(task.model, event, places, meter)
+            landscape = open_landscape(task.model, event, places, meter)
             found.append(self.answer(task, event, landscape, meter))
         return tuple(found)
 

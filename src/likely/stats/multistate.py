@@ -54,12 +54,13 @@ def fit_log_z(
     log_z = np.zeros(len(counts)) if start is None else start - start[0]
     for done in range(_ROUNDS):
         parts = log_densities - log_z + np.log(counts)
-        shares = np.exp(parts - logsumexp(parts)[:, None])
-        given = shares.sum(axis=0)
-        if done < 2 and start is None:  # far away a fixed-point round is safer than Newton's
-            change = np.log(given / counts)
+        log_shares = parts - logsumexp(parts)[:, None]
+        if done < 2:  # far away a round of the fixed point is safer than one of Newton
+            change = logsumexp(log_shares, axis=0) - np.log(counts)
             change -= change[0]
         else:
+            shares = np.exp(log_shares)
+            given = shares.sum(axis=0)
             slope = (np.diag(given) - shares.T @ shares)[1:, 1:]
             change = np.zeros(len(counts))
             change[1:] = np.linalg.lstsq(slope, (given - counts)[1:], rcond=None)[0]

@@ -37,9 +37,7 @@ class WeightedHits:
     is_plain: bool
 
     @classmethod
-    def of(
-        cls, log_weights: Float[np.ndarray, "n"], hits: Bool[np.ndarray, "n"]
-    ) -> "WeightedHits":
+    def of(cls, log_weights: Float[np.ndarray, "n"], hits: Bool[np.ndarray, "n"]) -> "WeightedHits":
         """Return it of draws, at least one.
 
         Args:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
-from likely.rare.landscape import Landscape
-from likely.rare.places import draw_rows
-from likely.rare.tilting import log_acceptance, new_choices, proposal
+from likely.rare.gradient.landscape import Landscape
+from likely.rare.gradient.places import draw_rows
+from likely.rare.walk.tilting import log_acceptance, new_choices, proposal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float
 
 from likely.core.logspace import logsumexp
-from likely.rare.guide import Batch, Guide, draw_batch, learn, log_ratio
-from likely.rare.landscape import Landscape
+from likely.rare.gradient.guide import Batch, Guide, draw_batch, learn, log_ratio
+from likely.rare.gradient.landscape import Landscape
 
 GRID = (0.3, 0.45, 0.67, 1.0, 1.5, 2.24, 3.34, 5.0)
 """Temperatures, about 1.5 times apart: the published ones are among them."""

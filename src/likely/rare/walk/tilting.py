@@ -11,7 +11,7 @@ at 0 the kernel draws one token anew from the law and always accepts.
 import numpy as np
 from jaxtyping import Float, Int
 
-from likely.rare.places import normalised
+from likely.rare.gradient.places import normalised
 
 
 def proposal(

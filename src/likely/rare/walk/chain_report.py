@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likely.rare.tilted_draws import FromTilted
-from likely.rare.walkers import Trace
+from likely.rare.walk.tilted_draws import FromTilted
+from likely.rare.walk.walkers import Trace
 from likely.stats.chains import chains_sample_size, split_r_hat
 
 R_HAT = 1.05
@@ -114,7 +114,7 @@ class ChainReport:
                 f"the chains disagree (split R-hat {self.r_hat_hits:.2f} of hits, "
                 f"{self.r_hat_scores:.2f} of scores, where {R_HAT} is the most): raise the budget"
             )
-        if 0 < self.hits and self.sample_size_hits < FEW_DRAWS and not found.is_certain:
+        if self.hits > 0 and self.sample_size_hits < FEW_DRAWS and not found.is_certain:
             yield (
                 f"the coldest chains are worth {self.sample_size_hits:.0f} independent draws for "
                 "the share of hits: raise the budget or warm them"

@@ -1,12 +1,13 @@
 """A law of independent places that leans towards an event by its mean slope. Unit: nats."""
 
 from dataclasses import dataclass
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from likely.core.logspace import logsumexp
-from likely.rare.landscape import Landscape, Reading
-from likely.rare.places import Places
+from likely.rare.gradient.landscape import Landscape, Reading
+from likely.rare.gradient.places import Places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,5 +114,3 @@ def learn(guide: Guide, landscape: Landscape, batch: Batch) -> Guide:
     """Return the guide after a batch; as it was if none of its inputs got slopes."""
     slopes = batch.reading.slopes
     return guide.after(landscape.tilts(slopes.mean(axis=0))) if len(slopes) else guide
-
-

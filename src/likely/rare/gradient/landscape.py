@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from likely.rare.places import Places
+from likely.rare.gradient.places import Places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from likely.rare.pilot import GRID
-from likely.rare.walkers import Walkers
+from likely.rare.gradient.pilot import GRID
+from likely.rare.walk.walkers import Walkers
 
 ENOUGH = 0.05
 """Share of inputs that hit, at which cooling stops."""

@@ -18,9 +18,9 @@ from likely.core.model import LanguageModel
 from likely.errors import NumericalError
 from likely.rare.batches import TOKENS
 from likely.rare.event import Event
-from likely.rare.landscape import Reading
+from likely.rare.gradient.landscape import Reading
+from likely.rare.gradient.places import Places
 from likely.rare.network import Network, Readout, margins, require_network
-from likely.rare.places import Places
 from likely.rare.reading import Meter
 
 States = Callable[[Float[torch.Tensor, "n t D"]], Float[torch.Tensor, "n D"]]
