@@ -45,11 +45,7 @@ def tokenizer():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tiny_model_keeps_the_laws_of_every_model(name):
-    check_model(load(name), texts=("def f(x):\n    return x", "El río, 3f9a ñandú\n"))
-
-
-def test_the_longest_text_keeps_the_laws_too():
-    check_model(load("tiny-2l"))
+    check_model(load(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -140,7 +136,7 @@ def test_the_record_names_the_corpora_of_the_package(name):
 )
 def test_what_comes_next_makes_sense(context, likely_ones):
     row = likely.next_token(load("tiny-4l"), context)
-    assert {entry.text for entry in row.top(8)} & likely_ones
+    assert {entry.piece for entry in row.top(8)} & likely_ones
 
 
 def test_loading_needs_no_network(monkeypatch):

@@ -20,6 +20,7 @@ from likely.rare.estimation import estimate_many
 from likely.rare.event import Event, any_of, continuation, token
 from likely.rare.ground_truth import Truth, truth
 from likely.rare.inputs import InputDistribution, independent, listed
+from likely.rare.method import make_method
 from likely.rare.result import RareEstimate
 from likely.rare.stored_truths import stored_truth
 from likely.runs.items import check_text, read_text
@@ -133,15 +134,15 @@ def rare(law: Law, events: Events, effort: Effort, model: ModelChoice, output: O
     table as .csv, .parquet or .jsonl.
     """
     _check_usage(law, events)
-    options = _options(effort.option)
+    method = make_method(effort.method, _options(effort.option))
     path = out_path(output, name=f"rare {model.model}", suffixes=SUFFIXES)
     loaded = load_model(model, output)
     inputs = _law(law, loaded, seed=output.seed)
     asked = _events(events, loaded)
     with TokenMeter("estimating", quiet=output.quiet) as meter:
         found = estimate_many(
-            loaded, inputs, asked, method=effort.method, budget=effort.budget, seed=output.seed,
-            level=effort.level, progress=meter, **options,
+            loaded, inputs, asked, method=method, budget=effort.budget, seed=output.seed,
+            level=effort.level, progress=meter,
         )  # fmt: skip
         known = stored_truth(loaded, inputs)
         if effort.truth is not None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from likely.cli.deliver import show_model
 from likely.cli.screen import Column, table
-from likely.core.logspace import prob_text
+from likely.core.logspace import one_in, prob_text
 from likely.core.model import LanguageModel
 from likely.rare.ground_truth import Truth
 from likely.rare.inputs import InputDistribution
@@ -51,25 +51,6 @@ def screen_lines(
     for one in found:
         lines += [f"warning: {one.event.name!r}: {text}" for text in one.warnings]
     return lines
-
-
-def one_in(log_prob: float) -> str:
-    """Return once in how many inputs, for a person.
-
-    >>> one_in(math.log(1e-9)), one_in(math.log(0.25)), one_in(-math.inf)
-    ('1.0 billion', '4', '-')
-    """
-    if log_prob == -math.inf:
-        return "-"
-    times = -log_prob / math.log(10.0)
-    names = ((6, "million"), (9, "billion"), (12, "trillion"))
-    chosen = [(power, name) for power, name in names if power <= times + 1e-9]
-    if times + 1e-9 >= 15:
-        return f"10^{times:.1f}"
-    if not chosen:
-        return f"{math.exp(-log_prob):,.0f}"
-    power, name = chosen[-1]
-    return f"{10 ** (times - power):.1f} {name}"
 
 
 def rows(found: Sequence[RareEstimate]) -> list[Row]:

@@ -68,7 +68,7 @@ class Forecast:
 
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return the forecast of each event from the same inputs."""
-        reader = Reader(task.model, settings=task.settings)
+        reader = Reader(task.model, settings=task.settings, progress=task.progress)
         names = task.path(None, self.name)
         parts = [
             reader.margins(inputs, task.events)

@@ -13,7 +13,7 @@ also change their length, without which heavy tails are missed by orders of magn
 
 import time
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -32,7 +32,7 @@ from likely.rare.splitting.drive import split
 from likely.rare.splitting.records import Splitting
 from likely.rare.splitting_answer import splitting_answer
 
-Start = Literal["prior", "empirical"]
+STARTS = ("prior", "empirical")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class GaAmls:
     prior: str = "student"
     kernel: str = "aug"
     mode: Mode = "two_stage"
-    start: Start = "prior"
+    start: str = "prior"
     n_particles: int = 1000
     survival: float = 0.5
     n_steps: int = 20
@@ -72,8 +72,8 @@ class GaAmls:
     ridge: float = 1e-5
 
     def __post_init__(self) -> None:
-        if self.start not in get_args(Start):
-            raise InputError(f"a start is one of {list(get_args(Start))}, got {self.start!r}")
+        if self.start not in STARTS:
+            raise InputError(f"a start is one of {list(STARTS)}, got {self.start!r}")
         if self.start == "empirical" and self.mode != "two_stage":
             raise InputError(f"start='empirical' needs mode='two_stage', got {self.mode!r}")
 
@@ -127,7 +127,7 @@ class GaAmls:
         hybrid = result.hybrid if self.start == "empirical" else None
         if self.start == "empirical" and hybrid is None:
             warnings.append("no level that the sample reaches: the whole is the fitted law's")
-        if not record.converged:
+        if record is not None and not record.converged:
             warnings.append(f"the fit of the law did not settle in {record.n_iterations} passes")
         return splitting_answer(
             result, spent=spent, hybrid=hybrid, warnings=warnings,
@@ -135,7 +135,9 @@ class GaAmls:
         )  # fmt: skip
 
 
-def _of_prior(record: FitRecord) -> dict[str, float | int | str]:
+def _of_prior(record: FitRecord | None) -> dict[str, float | int | str]:
+    if record is None:
+        return {}
     found: dict[str, float | int | str] = {
         "prior": record.kind,
         "prior_mean_log_likelihood": record.mean_log_likelihood,

@@ -89,6 +89,8 @@ METHODS: Registry[type[Method]] = Registry(
         "gld": "likely.rare.gld:Gld",
         "forecast": "likely.rare.extremes:Forecast",
         "proposal": "likely.rare.proposal:ProposalImportance",
+        "ga-amls": "likely.rare.ga_amls:GaAmls",
+        "amls-inputs": "likely.rare.amls_inputs:AmlsInputs",
     },
 )
 """Name to class of method."""

@@ -103,11 +103,15 @@ class Reader:
     def margins(
         self, inputs: Int[np.ndarray, "n T"], events: Sequence[Event]
     ) -> Float[np.ndarray, "n E"]:
-        """Return for each input and event the smallest margin of its steps."""
+        """Return for each input and event the smallest margin of its steps.
+
+        Steps after the same tokens, as all first steps are, are read once.
+        """
         found = np.full((len(inputs), len(events)), np.inf)
-        for column, event in enumerate(events):
-            for step in range(len(event.steps)):
-                found[:, column] = np.minimum(found[:, column], self._step(inputs, event, step))
+        for read, steps in _by_what_is_read(events).items():
+            winners = [events[column].steps[len(read)] for column in steps]
+            columns = found[:, steps]
+            found[:, steps] = np.minimum(columns, self._after(inputs, read, winners))
         return found
 
     def hits(
@@ -128,15 +132,18 @@ class Reader:
             found[:, rest] = self.margins(inputs, chosen) > above
         return found
 
-    def _step(
-        self, inputs: Int[np.ndarray, "n T"], event: Event, step: int
-    ) -> Float[np.ndarray, "n"]:
-        read = np.array(event.read[:step], dtype=np.int64)
-        whole = np.hstack([inputs, np.broadcast_to(read, (len(inputs), step))])
+    def _after(
+        self, inputs: Int[np.ndarray, "n T"], read: Sequence[int], winners: Sequence[Sequence[int]]
+    ) -> Float[np.ndarray, "n W"]:
+        """Return the margins of several sets of winners after each input and what is then read."""
+        tail = np.array(read, dtype=np.int64)
+        whole = np.hstack([inputs, np.broadcast_to(tail, (len(inputs), len(tail)))])
         if self._batched is not None:
-            return self._batched.margins(whole, event.steps[step])
-        parts = [margins(rows, event.steps[step]) for rows in self._rows(whole)]
-        return np.concatenate([np.array([]), *parts])
+            return self._batched.margins(whole, winners)
+        parts = [
+            np.stack([margins(rows, one) for one in winners], axis=1) for rows in self._rows(whole)
+        ]
+        return np.concatenate([np.empty((0, len(winners))), *parts])
 
     def _rows(self, inputs: Int[np.ndarray, "n T"]) -> Iterator[Float[np.ndarray, "r V"]]:
         for start in range(0, len(inputs), _ROW_BATCH):
@@ -157,9 +164,9 @@ class Batched(Protocol):
         ...
 
     def margins(
-        self, inputs: Int[np.ndarray, "n T"], winners: Sequence[int]
-    ) -> Float[np.ndarray, "n"]:
-        """Return how far the best winner leads."""
+        self, inputs: Int[np.ndarray, "n T"], winners: Sequence[Sequence[int]]
+    ) -> Float[np.ndarray, "n W"]:
+        """Return how far the best of each set of winners leads."""
         ...
 
 
@@ -172,6 +179,15 @@ def unique_argmax(rows: Float[np.ndarray, "n V"]) -> Int[np.ndarray, "n"]:
     best = rows.argmax(axis=1)
     n_best = (rows == rows.max(axis=1, keepdims=True)).sum(axis=1)
     return np.where(n_best == 1, best, -1)
+
+
+def _by_what_is_read(events: Sequence[Event]) -> dict[tuple[int, ...], list[int]]:
+    """Return the numbers of the events that have a step after the same tokens, by these."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for number, event in enumerate(events):
+        for step in range(len(event.steps)):
+            found.setdefault(event.read[:step], []).append(number)
+    return found
 
 
 def _open_batched(model: LanguageModel, meter: Meter) -> Batched | None:

@@ -40,6 +40,8 @@ class Screen:
         bias = torch.nn.functional.pad(self.bias, (0, n_more), value=-torch.inf)
         self._half = weight.T.contiguous().to(torch.bfloat16)
         self._half_bias = bias.to(torch.bfloat16)
+        # Kept from call to call: fresh memory of this size costs as much as what is done with it.
+        self._rough = torch.empty(_ROWS, len(weight), dtype=torch.bfloat16)
         norm = float(self.weight.norm(dim=1).max()) * width**0.5  # of a unit: its mean square is 1
         shift = float(self.bias.abs().max())
         # Both factors are rounded, then the bias, then the sum; float32 sums add next to nothing.
@@ -94,7 +96,9 @@ class Screen:
     ) -> Best:
         """Return `best` from the logits that bfloat16 does not rule out."""
         n = len(unit)
-        rough = torch.addmm(self._half_bias, unit.to(torch.bfloat16), self._half)
+        rough = torch.addmm(
+            self._half_bias, unit.to(torch.bfloat16), self._half, out=self._rough[:n]
+        )
         if without is not None:
             rough.scatter_(1, without, -torch.inf)
         grouped = rough.view(n, _GROUP, self._n_groups)

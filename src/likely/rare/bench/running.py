@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 from likely.core.model import LanguageModel
-from likely.rare.bench.plan import Arm, BenchConfig
+from likely.rare.bench.plan import BenchConfig
 from likely.rare.bench.targets import BenchTarget, choose_targets
 from likely.rare.estimation import estimate_many
 from likely.rare.ground_truth import Truth
@@ -32,6 +32,18 @@ Open = Callable[[str, str], tuple[LanguageModel, InputDistribution, Truth]]
 """From the names of a model and a law to both, and the truth of them."""
 
 
+def bench_keys(config: BenchConfig) -> tuple[Key, ...]:
+    """Return what there is to run, in order; the number of a key is its place in it."""
+    return tuple(
+        (arm, model, law, method, number)
+        for model in config.models
+        for law in config.distributions
+        for arm in config.arms
+        for method in config.methods
+        for number in range(config.seeds)
+    )
+
+
 def iter_bench(
     config: BenchConfig, open_setting: Open, *, seed: int, done: dict[Key, list[Row]]
 ) -> Iterator[tuple[Key, list[Row]]]:
@@ -45,20 +57,19 @@ def iter_bench(
             seconds takes its times from them.
     """
     rows = dict(done)
-    for model_name in config.models:
-        for law_name in config.distributions:
+    setting: Setting | None = None
+    names = ("", "")
+    for key in bench_keys(config):
+        if key in rows:
+            continue
+        arm, model_name, law_name, _, _ = key
+        if setting is None or names != (model_name, law_name):
+            names = (model_name, law_name)
             setting = _setting(config, open_setting, model_name, law_name, seed=seed)
-            if not setting.targets:
-                continue
-            for arm in config.arms:
-                for method in config.methods:
-                    for number in range(config.seeds):
-                        key = (arm, model_name, law_name, method, number)
-                        if key in rows:
-                            continue
-                        budget = _budget(config, arm, key, rows)
-                        rows[key] = _estimates(setting, key, budget, seed=seed)
-                        yield key, rows[key]
+        rows[key] = []
+        if setting.targets:
+            rows[key] = _estimates(setting, key, _budget(config, arm, key, rows), seed=seed)
+        yield key, rows[key]
 
 
 def _setting(
@@ -101,7 +112,7 @@ def _estimates(setting: Setting, key: Key, budget: int, *, seed: int) -> list[Ro
     ]
 
 
-def _budget(config: BenchConfig, arm: Arm, key: Key, rows: dict[Key, list[Row]]) -> int:
+def _budget(config: BenchConfig, arm: str, key: Key, rows: dict[Key, list[Row]]) -> int:
     """Return the calls that a target gets: in the arm of equal seconds, by the time of a call."""
     if arm == "calls":
         return config.budget

@@ -94,17 +94,19 @@ class MixturePrior:
     ) -> tuple[Float[np.ndarray, "n 2"], Float[np.ndarray, " n"]]:
         """Return proposed components and log lambdas, and the log of their ratio.
 
-        A quarter of the proposals, and all where every component is Gaussian, draw another
-        component by its weight and a log lambda from its law, both of which cancel in the ratio.
-        The others take a random-walk step of log lambda within the component; a step of 1 is about
-        its spread there.
+        A quarter of the proposals draw a component by its weight and a log lambda from its law,
+        both of which cancel in the ratio. The others take a random-walk step of log lambda within
+        the component, a step of 1 being about its spread there; within a Gaussian they change
+        nothing.
         """
         fresh = self.draw_mixing(len(mixing), rng=rng)
         own = self.tails[mixing[:, 0].astype(np.int64)]
-        walked = mixing[:, 1] + step * np.sqrt(2.0 / own) * rng.standard_normal(len(mixing))
-        switch = (rng.random(len(mixing)) < _SWITCH) | ~np.isfinite(own)
-        tails = np.where(switch, 1.0, own)
-        ratio = np.where(switch, 0.0, log_scale_ratio(mixing[:, 1], walked, tails))
+        spread = np.sqrt(2.0 / own)  # 0 for a Gaussian, whose log lambda is always 0
+        walked = mixing[:, 1] + step * spread * rng.standard_normal(len(mixing))
+        switch = rng.random(len(mixing)) < _SWITCH
+        fixed = switch | np.isinf(own)
+        tails = np.where(fixed, 1.0, own)
+        ratio = np.where(fixed, 0.0, log_scale_ratio(mixing[:, 1], walked, tails))
         moved = np.stack([mixing[:, 0], walked], axis=1)
         return np.where(switch[:, None], fresh, moved), ratio
 

@@ -41,7 +41,8 @@ def fit_gaussian_mixture(states: Float[np.ndarray, "n D"], options: FitOptions) 
     """Return a mixture of Gaussians, of locally largest likelihood.
 
     The states are whitened by their mean and covariance, centres are spread over them, and EM
-    runs: first over a part of the rows, then over all. A component left with fewer states than it
+    runs: first over a part of the rows, then over all. The ridge that the whole sample gets is
+    added to the scale matrix of each component. A component left with fewer states than it
     has coordinates, and one, cannot have a scale matrix of its own; it is given up, and the record
     counts it.
 
@@ -67,10 +68,12 @@ def _fit_mixture(
     outer = cholesky_whitening(rows.mean(axis=0), covariance(rows), ridge=options.ridge)
     u = outer.to_whitened(rows)
     few = coarse_rows(u, n_components=options.n_components)
-    fit = _start(few, options, tail=tail)
+    mean_variance = float(rows.var(axis=0).mean())
+    floor = options.ridge * mean_variance * outer.inverse @ outer.inverse.T
+    fit = _start(few, options, floor=floor, tail=tail)
     if len(few) < len(u):
-        fit = _iterate(few, fit, options)
-    fit = _iterate(u, fit, options)
+        fit = _iterate(few, fit, options, floor=floor)
+    fit = _iterate(u, fit, options, floor=floor)
     order = np.argsort(-fit.log_weights, kind="stable")
     whitening = frame.lift(outer) if frame is not None else outer
     return MixturePrior(
@@ -94,7 +97,13 @@ def _fit_mixture(
     )
 
 
-def _start(u: Float[np.ndarray, "n d"], options: FitOptions, *, tail: float) -> _Mixture:
+def _start(
+    u: Float[np.ndarray, "n d"],
+    options: FitOptions,
+    *,
+    floor: Float[np.ndarray, "d d"],
+    tail: float,
+) -> _Mixture:
     """Return components around spread centres, all with the scatter within their cells."""
     rng = options.rng if options.rng is not None else generator(0, "rare", "mixture")
     centres = _spread_centres(u, options.n_components, rng=rng)
@@ -105,7 +114,7 @@ def _start(u: Float[np.ndarray, "n d"], options: FitOptions, *, tail: float) -> 
         nearest = _nearest(u, centres)
     counts = np.bincount(nearest, minlength=len(centres))
     within = covariance(u - centres[nearest])
-    base = cholesky_whitening(np.zeros(u.shape[1]), within, ridge=options.ridge)
+    base = cholesky_whitening(np.zeros(u.shape[1]), within + floor, ridge=0.0)
     kept = counts > 0
     return _Mixture(
         log_weights=np.log(counts[kept] / counts.sum()),
@@ -138,7 +147,13 @@ def _nearest(
     return np.asarray(np.argmin(np.square(centres).sum(axis=1) - 2.0 * (u @ centres.T), axis=1))
 
 
-def _iterate(u: Float[np.ndarray, "n d"], fit: _Mixture, options: FitOptions) -> _Mixture:
+def _iterate(
+    u: Float[np.ndarray, "n d"],
+    fit: _Mixture,
+    options: FitOptions,
+    *,
+    floor: Float[np.ndarray, "d d"],
+) -> _Mixture:
     """Return the fit after passes over these rows, until one gains less than the tolerance."""
     last = -math.inf
     for n_passes in range(1, options.max_iterations + 1):
@@ -157,7 +172,7 @@ def _iterate(u: Float[np.ndarray, "n d"], fit: _Mixture, options: FitOptions) ->
         if abs(fit.gain) < options.tolerance or n_passes == options.max_iterations:
             break
         last = found
-        fit = _maximise(u, fit, np.exp(joint - total[:, None]), squared, ridge=options.ridge)
+        fit = _maximise(u, fit, np.exp(joint - total[:, None]), squared, floor=floor)
     return fit
 
 
@@ -187,7 +202,7 @@ def _maximise(
     shares: Float[np.ndarray, "n k"],
     squared: Float[np.ndarray, "n k"],
     *,
-    ridge: float,
+    floor: Float[np.ndarray, "d d"],
 ) -> _Mixture:
     """Return the weights, centres and scale matrices that the shares of the rows give."""
     dim = u.shape[1]
@@ -203,7 +218,7 @@ def _maximise(
         weights = weights / weights.sum()
         centre = weights @ u
         scaled = (u - centre) * np.sqrt(weights)[:, None]
-        parts.append(cholesky_whitening(centre, scaled.T @ scaled, ridge=ridge))
+        parts.append(cholesky_whitening(centre, scaled.T @ scaled + floor, ridge=0.0))
     return replace(
         fit,
         log_weights=np.log(held[alive] / held[alive].sum()),

@@ -1,12 +1,13 @@
 """What a prior can do, and the record of how it was fitted. Unit: nats."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 
 
+@runtime_checkable
 class Prior(Protocol):
     """A law of states, in whitened coordinates."""
 
@@ -41,6 +42,7 @@ class Prior(Protocol):
         ...
 
 
+@runtime_checkable
 class LatentPrior(Prior, Protocol):
     """A prior that is the image of a Gaussian vector and of a few mixing numbers.
 
@@ -48,6 +50,11 @@ class LatentPrior(Prior, Protocol):
     that `draw_gaussian` draws from its law, a centred Gaussian, and that the two parts are
     independent. The kernel `aug` moves on them.
     """
+
+    @property
+    def record(self) -> "FitRecord | None":
+        """Return how it was fitted; None for a law that was given."""
+        ...
 
     def draw_gaussian(self, n: int, *, rng: np.random.Generator) -> Float[np.ndarray, "n g"]:
         """Return independent draws of the Gaussian part."""

@@ -2,13 +2,13 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from likely.errors import InputError
+from likely.errors import InputError, UnknownNameError
 from likely.stats.intervals import check_level
 
 Mode = Literal["two_stage", "adaptive", "clones", "last_particle"]
-MODES: tuple[Mode, ...] = ("two_stage", "adaptive", "clones", "last_particle")
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class SplittingConfig:
     def __post_init__(self) -> None:
         check_level(self.level)
         if self.mode not in MODES:
-            raise InputError(f"a mode is one of {list(MODES)}, got {self.mode!r}")
+            raise UnknownNameError.among("mode", self.mode, MODES)
         if not 0.0 < self.survival < 1.0 or not 0.0 < self.target_acceptance < 1.0:
             raise InputError(
                 "survival and target_acceptance are shares in (0, 1), got "

@@ -10,6 +10,7 @@ from scipy.stats import chi2, norm
 from likely.core.logspace import log_sum
 from likely.errors import InputError
 from likely.rare.splitting.records import Combined, Run
+from likely.rare.splitting.variance import ideal_variance
 from likely.stats.intervals import check_level
 
 
@@ -43,7 +44,6 @@ def combine(runs: Sequence[Run], *, level: float) -> Combined:
     error = relative_error(logs)
     half = float(stdtrit(len(logs) - 1, 0.5 + 0.5 * level)) * error
     low, high = log_prob - half, log_prob + half
-    upper = high if -math.inf in logs else max(high, _lognormal_end(logs, level=level))
     n_zeros = logs.count(-math.inf)
     basis = f"spread of {len(logs)} replicates"
     if n_zeros:
@@ -51,7 +51,7 @@ def combine(runs: Sequence[Run], *, level: float) -> Combined:
     return Combined(
         log_prob=log_prob,
         low=low,
-        high=upper,
+        high=high if n_zeros else _upper_end(logs, level=level),
         log_scale=(low, high),
         linear=(_log(log_prob, 1.0 - half), log_prob + math.log1p(half)),
         floor=log_prob + math.log(1.0 - level),
@@ -108,18 +108,24 @@ def _from_one(log_prob: float, variance: float | None, *, level: float) -> Combi
 
 
 def _bounded(runs: Sequence[Run], log_prob: float | None, *, level: float) -> Combined:
-    """Return the upper end alone: that of the highest level which every run reached."""
-    depth = min(_depth(run) for run in runs)
+    """Return the upper end alone: the least of those of levels that every run reached.
+
+    The event is rarer than each of them, so each of their upper ends is one for the event; they
+    differ by far more than they err.
+    """
+    depth = min(sum(one.n_alive > 0 for one in run.levels) for run in runs)
     shared = {tuple(one.level for one in run.levels[:depth]) for run in runs}
-    logs = [run.levels[depth - 1].log_prob if depth else 0.0 for run in runs]
-    if len(shared) > 1 or not all(run.levels for run in runs):
-        logs = [run.log_reached for run in runs]  # the event is rarer than each run's own level
-    high = _upper(logs, runs, level=level) if any(one < 0.0 for one in logs) else 0.0
+    if depth and len(shared) == 1:
+        ends = [_level_end(runs, k, level=level) for k in range(depth)]
+    elif len(runs) > 1:
+        ends = [_upper_end([run.log_reached for run in runs], level=level)]
+    else:
+        ends = []
     reason = "no run reached the event" if log_prob is not None else "a run was given up"
     return Combined(
         log_prob=log_prob,
         low=-math.inf,
-        high=min(high, 0.0),
+        high=min([*ends, 0.0]),
         log_scale=None,
         linear=None,
         floor=-math.inf,
@@ -128,20 +134,20 @@ def _bounded(runs: Sequence[Run], log_prob: float | None, *, level: float) -> Co
     )
 
 
-def _depth(run: Run) -> int:
-    """Return how many levels a run reached."""
-    return sum(one.n_alive > 0 for one in run.levels)
+def _level_end(runs: Sequence[Run], k: int, *, level: float) -> float:
+    """Return the upper end for level k of runs that share their levels and all reached it."""
+    if len(runs) > 1:
+        return _upper_end([run.levels[k].log_prob for run in runs], level=level)
+    passed = runs[0].levels[: k + 1]
+    shares = [one.n_alive / one.n_particles for one in passed]
+    error = math.sqrt(ideal_variance(shares, n_particles=passed[0].n_particles))
+    return passed[-1].log_prob + float(norm.isf(0.5 - 0.5 * level)) * error
 
 
-def _upper(logs: Sequence[float], runs: Sequence[Run], *, level: float) -> float:
-    """Return the upper end for the mean of positive estimates."""
-    if len(logs) == 1:
-        shares = np.diff([0.0, *(one.log_prob for one in runs[0].levels if one.n_alive)])
-        n = runs[0].levels[0].n_particles if runs[0].levels else 1
-        error = math.sqrt(math.fsum(np.expm1(-shares)) / n) if len(shares) else math.inf
-        return logs[0] + float(norm.isf(0.5 - 0.5 * level)) * error
-    log_prob = log_sum(logs) - math.log(len(logs))
+def _upper_end(logs: Sequence[float], *, level: float) -> float:
+    """Return the upper end for the mean of two or more positive estimates."""
     half = float(stdtrit(len(logs) - 1, 0.5 + 0.5 * level)) * relative_error(logs)
+    log_prob = log_sum(logs) - math.log(len(logs))
     return max(log_prob + half, _lognormal_end(logs, level=level))
 
 
@@ -159,7 +165,7 @@ def poisson_score_interval(
         Both ends, nats.
 
     >>> [round(end, 3) for end in poisson_score_interval(4000, 200)]
-    [-20.63, -19.39]
+    [-20.629, -19.39]
     """
     check_level(level)
     z = float(norm.isf(0.5 - 0.5 * level))

@@ -159,9 +159,10 @@ class MixingMove:
     largest_step: float = _LARGEST
 
     def propose(self, particles: Particles, *, step: float, rng: np.random.Generator) -> Proposal:
-        """Return the proposals that pass the test of the prior."""
+        """Return the proposals that change something and pass the test of the prior."""
         moved, ratio = self.prior.move_mixing(particles.mixing, step=step, rng=rng)
         where = _passing(ratio, rng)
+        where = where[np.any(moved[where] != particles.mixing[where], axis=1)]
         mixing = moved[where]
         states = self.prior.assemble(particles.position[where], mixing)
         return Proposal(where=where, states=states, mixing=mixing)
@@ -219,45 +220,47 @@ def mala_radial(prior: Prior) -> Kernel:
     return WhitenedKernel(name="mala_radial", prior=prior, moves=moves)
 
 
-def aug(prior: LatentPrior) -> Kernel:
+def aug(prior: Prior) -> Kernel:
     """Return the kernel of joint moves, each followed by a move of the mixing numbers alone.
 
     Raises:
         CapabilityError: The prior has no latent form.
     """
-    if not _mixes(prior):
-        return LatentKernel(name="aug", prior=prior, moves=(GaussianMove(prior=prior),))
-    moves = (JointMove(prior=prior), MixingMove(prior=prior))
-    return LatentKernel(name="aug", prior=prior, moves=moves)
+    latent, mixes = _latent(prior)
+    if not mixes:
+        return LatentKernel(name="aug", prior=latent, moves=(GaussianMove(prior=latent),))
+    moves = (JointMove(prior=latent), MixingMove(prior=latent))
+    return LatentKernel(name="aug", prior=latent, moves=moves)
 
 
-def aug_separate(prior: LatentPrior) -> Kernel:
+def aug_separate(prior: Prior) -> Kernel:
     """Return the kernel that moves the Gaussian part, then the mixing numbers; to compare with.
 
     Raises:
         CapabilityError: The prior has no latent form.
     """
-    moves: tuple[Move, ...] = (GaussianMove(prior=prior),)
-    if _mixes(prior):
-        moves = (*moves, MixingMove(prior=prior))
-    return LatentKernel(name="aug_separate", prior=prior, moves=moves)
+    latent, mixes = _latent(prior)
+    moves: tuple[Move, ...] = (GaussianMove(prior=latent),)
+    if mixes:
+        moves = (*moves, MixingMove(prior=latent))
+    return LatentKernel(name="aug_separate", prior=latent, moves=moves)
 
 
-def _mixes(prior: LatentPrior) -> bool:
-    """Return whether a prior has mixing numbers.
+def _latent(prior: Prior) -> tuple[LatentPrior, bool]:
+    """Return a prior as a latent one, and whether it has mixing numbers.
 
     Raises:
         CapabilityError: It has no latent form.
     """
-    if not hasattr(prior, "draw_mixing"):
+    if not isinstance(prior, LatentPrior):
         raise CapabilityError(
             f"this kernel needs a prior with a latent form, got {type(prior).__name__!r}; "
             "use the kernel 'mala_radial'"
         )
-    return bool(prior.draw_mixing(1, rng=np.random.default_rng(0)).shape[1])
+    return prior, bool(prior.draw_mixing(1, rng=np.random.default_rng(0)).shape[1])
 
 
-KERNELS: dict[str, Callable[..., Kernel]] = {
+KERNELS: dict[str, Callable[[Prior], Kernel]] = {
     "aug": aug,
     "aug_separate": aug_separate,
     "mala_radial": mala_radial,

@@ -100,7 +100,11 @@ def _next_level(
         return schedule.levels[len(done)], None
     level = min(quantile_level(scores, config.survival), config.threshold)
     if done and level <= done[-1].level:
-        return level, "stuck"
+        above = scores[scores > done[-1].level]
+        if not len(above):
+            return level, "stuck"
+        # Scores of few values tie at the quantile: the next of them is the least rise there is.
+        level = min(float(above.min()), config.threshold)
     if len(done) >= config.max_levels:
         return level, "max_levels"
     return level, None

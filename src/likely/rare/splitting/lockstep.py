@@ -17,6 +17,7 @@ from likely.errors import CapabilityError, InputError, NumericalError
 T = TypeVar("T")
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """The score of states for their targets."""
 

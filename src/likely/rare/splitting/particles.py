@@ -1,7 +1,7 @@
 """Particles, what a move proposes for them, and what a kernel is made of. Unit: nats."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -66,6 +66,7 @@ class Proposal:
             particles.mixing[rows] = self.mixing[kept]
 
 
+@runtime_checkable
 class Move(Protocol):
     """One way to move particles so that the prior stays as it is."""
 
@@ -89,6 +90,7 @@ class Move(Protocol):
         ...
 
 
+@runtime_checkable
 class Kernel(Protocol):
     """A coordinate system for particles and the moves of one step, in their order."""
 
