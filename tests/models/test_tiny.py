@@ -127,11 +127,12 @@ def test_the_record_names_the_corpora_of_the_package(name):
 @pytest.mark.parametrize(
     ("context", "likely_ones"),
     [
-        ("import os\nimport sys\nimport ", {"re", "os", "sys"}),
-        ("def __init__(self, name):\n        self.", {"name", "_"}),
-        ("She was not at all", {" a", " in", " the", " to", ",", " of", "."}),
-        ("Y dijo Jehová", {" á", " a", ":"}),
-        ("En el principio de los", {" h", " re", " ar", " s", " días", " hijos", " ", " que"}),
+        ("import os\nimport sys\nimport", {" os", " sys", " time", " re"}),
+        ("def __init__(self, name):\n        self.", {"name"}),
+        ("for i in range(", {"len", "1", "n"}),
+        ("She was not at all", {" the", ",", ".", " in"}),
+        ("Y dijo Jehová", {" á", ":"}),
+        ("En el principio de los", {" hijos", " paquetes", " datos", " archivos", " ficheros"}),
     ],
 )
 def test_what_comes_next_makes_sense(context, likely_ones):
