@@ -1,8 +1,8 @@
 """Plain re-implementations of the published importance samplers, to be compared with.
 
-Written from the formulas of Wu and Hilton (2024, arXiv 2410.13211) as the specification gives them,
-and as a first implementation would have it: inputs are dense one-hot rows over the vocabulary, times
-the embedding matrix; the gradient is that by the one-hot rows; logits are made of every position; a
+Written from the formulas of Wu and Hilton (2024, arXiv 2410.13211) as the specification gives
+them, and as a first implementation would have it: inputs are dense one-hot rows over the
+vocabulary, times the embedding matrix; the gradient is that by the one-hot rows; logits are made of every position; a
 proposal is a softmax over the whole vocabulary, with the tokens that cannot stand there masked;
 chains also move the places that never change; and each proposal is read from its beginning.
 """
@@ -27,6 +27,7 @@ class Reference:
 
     @classmethod
     def of(cls, model: TransformersModel, law: IndependentDistribution, target: int) -> "Reference":
+        """Return the published procedure for one target."""
         log_probs = torch.full((law.length, model.info.n_vocab), -torch.inf)
         for place, support in enumerate(law.supports):
             log_probs[place, support.tokens] = torch.from_numpy(support.log_probs).float()

@@ -162,7 +162,6 @@ class HandNetwork:
         return SimpleNamespace(kind="rms", weight=None, bias=None, epsilon=0.0)
 
 
-
 class Enumerated:
     """A landscape that has read every input once and answers from what it found.
 

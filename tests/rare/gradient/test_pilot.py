@@ -31,9 +31,7 @@ def log_variance(landscape, ratios):
 @pytest.mark.parametrize("gain", [2.0, 10.0, 40.0])
 def test_the_chosen_temperature_is_nearly_the_best_of_the_grid(gain):
     landscape = landscape_of(both_network(gain=gain), law_of(RARE, RARE, [1, 1, 1, 1]))
-    found = run_pilot(
-        landscape, 2048, decay=0.9, gradient_share=0.25, rng=np.random.default_rng(0)
-    )
+    found = run_pilot(landscape, 2048, decay=0.9, gradient_share=0.25, rng=np.random.default_rng(0))
     assert found.temperature in GRID
     assert found.guide.n_batches == 12
     # The gradient is the same everywhere, so that every guide of the pilot is the same.

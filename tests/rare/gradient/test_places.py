@@ -56,9 +56,7 @@ def test_rows_are_drawn_by_their_weights_and_never_where_there_is_none():
     for row, shares in zip(drawn, [[0.5, 0.3, 0.2], [0.1, 0.0, 0.9]], strict=True):
         found = np.bincount(row, minlength=3) / 20000
         assert np.abs(found - shares).max() < 4 * np.sqrt(0.25 / 20000)
-    edges = draw_rows(
-        np.array([[0.0, 0.0, -np.inf]] * 2), np.array([0.0, np.nextafter(1.0, 0.0)])
-    )
+    edges = draw_rows(np.array([[0.0, 0.0, -np.inf]] * 2), np.array([0.0, np.nextafter(1.0, 0.0)]))
     assert edges.tolist() == [0, 1]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from rare_toys import HandNetwork, both_network, law_of
 
 import likely
 from likely import rare
@@ -13,7 +14,6 @@ from likely.rare.gradient.whole import Gradients
 from likely.rare.inputs import IndependentDistribution
 from likely.rare.reading import Meter
 from likely.rare.support import Support
-from rare_toys import HandNetwork, both_network, law_of
 
 
 def a_law():

@@ -1,4 +1,4 @@
-"""What methods over inputs ask of a model: how near an input is to an event, and which way. Nats."""
+"""What methods over inputs ask of a model: how near to an event, and which way. Unit: nats."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

@@ -175,7 +175,7 @@ class Gradients:
             slopes: By the embedding of that place, one row an input.
         """
         columns = self.places.columns[place, : self.places.sizes[place]]
-        return (slopes @ self._embeddings[columns].T).astype(np.float64)
+        return np.asarray(slopes @ self._embeddings[columns].T, dtype=np.float64)
 
     def _part(self, inputs: Int[np.ndarray, "n T"], wanted: Int[np.ndarray, "p"]) -> Reading:
         began = time.perf_counter()

@@ -110,10 +110,11 @@ class TiltedDraws:
             NumericalError: The rungs do not overlap.
         """
         weights, log_z = self._weights(np.arange(len(self.scores)), None)
-        left_out = [
-            float(logsumexp(np.where(self.hits[rows], self._weights(rows, log_z)[0], -np.inf).ravel()))
-            for rows in _others(len(self.scores))
-        ]  # fmt: skip
+        left_out = []
+        for rows in _others(len(self.scores)):
+            weights = self._weights(rows, log_z)[0]
+            hit = np.where(self.hits[rows], weights, -np.inf)
+            left_out.append(float(logsumexp(hit.ravel())))
         return self._found(weights, np.array(left_out), log_z=float(log_z[-1]))
 
     def _weights(
