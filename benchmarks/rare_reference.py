@@ -2,9 +2,10 @@
 
 Written from the formulas of Wu and Hilton (2024, arXiv 2410.13211) as the specification gives
 them, and as a first implementation would have it: inputs are dense one-hot rows over the
-vocabulary, times the embedding matrix; the gradient is that by the one-hot rows; logits are made of every position; a
-proposal is a softmax over the whole vocabulary, with the tokens that cannot stand there masked;
-chains also move the places that never change; and each proposal is read from its beginning.
+vocabulary, times the embedding matrix; the gradient is that by the one-hot rows; logits are made of
+every position; a proposal is a softmax over the whole vocabulary, with the tokens that cannot stand
+there masked; chains also move the places that never change; and each proposal is read from its
+beginning.
 """
 
 import math

@@ -112,8 +112,8 @@ class TiltedDraws:
         weights, log_z = self._weights(np.arange(len(self.scores)), None)
         left_out = []
         for rows in _others(len(self.scores)):
-            weights = self._weights(rows, log_z)[0]
-            hit = np.where(self.hits[rows], weights, -np.inf)
+            others, _ = self._weights(rows, log_z)
+            hit = np.where(self.hits[rows], others, -np.inf)
             left_out.append(float(logsumexp(hit.ravel())))
         return self._found(weights, np.array(left_out), log_z=float(log_z[-1]))
 
