@@ -135,6 +135,7 @@ def test_contents_link_to_every_section(smoke):
             "#logic",
             "#calibration",
             "#attribution",
+            "#rare",
         ]
     )
 
@@ -175,6 +176,7 @@ def test_a_section_is_added_by_one_line_in_the_registry(monkeypatch):
         "logic",
         "calibration",
         "attribution",
+        "rare",
     ]
 
 
