@@ -103,3 +103,68 @@ def truth(probs=(0.9, 0.05, 1e-6, 3.1e-9, 0.0), *, n_stems=10**9, exact=False):
         model=MODEL, fingerprint=FINGERPRINT, distribution="hex", law=LAW, seed=0, is_exact=exact,
         n_endings=1, effective_endings=1.0, counts=counts,
     )  # fmt: skip
+
+
+METHODS = {
+    "naive": {"bias": 0.0, "spread": 0.0, "floor": 1e-6},
+    "itgis": {"bias": 0.05, "spread": 0.25, "floor": 3e-10},
+    "qld": {"bias": 0.8, "spread": 0.35, "floor": 0.0},
+    "ga-amls": {"bias": -0.35, "spread": 0.15, "floor": 0.0},
+}
+
+
+def rows(
+    methods=("naive", "itgis", "qld", "ga-amls"),
+    models=("tiny-1l", "tiny-2l"),
+    *,
+    laws=("hex", "camel"),
+    per_decade=2,
+    seeds=5,
+    arms=("calls", "seconds"),
+    text=" dog",
+):
+    """Return rows of a comparison whose errors are drawn from laws that are known.
+
+    A method misses by its bias and spread, in decades, and says 0 below its floor.
+    """
+    rng = np.random.default_rng(0)
+    made = []
+    targets = [
+        (model, law, decade * per_decade + k, 10.0 ** (-9.0 + decade + (k + 0.5) / per_decade))
+        for model in models for law in laws for decade in range(4) for k in range(per_decade)
+    ]  # fmt: skip
+    for arm in arms:
+        for method in methods:
+            look = METHODS[method]
+            for model, law, token, q in targets:
+                for seed in range(seeds):
+                    error = look["bias"] + look["spread"] * rng.standard_normal()
+                    p = 0.0 if q * 10.0**error < look["floor"] else q * 10.0**error
+                    wide = 10.0 ** (2.0 * look["spread"] + 0.1)
+                    made.append(
+                        {
+                            "arm": arm,
+                            "model": model,
+                            "distribution": law,
+                            "method": method,
+                            "seed": seed,
+                            "token": token,
+                            "text": text,
+                            "truth": q,
+                            "low": q / 1.3,
+                            "high": q * 1.3,
+                            "stems": 40,
+                            "log_prob": log(p),
+                            "log_low": log(p / wide),
+                            "log_high": log(p * wide if p else 9e-4),
+                            "quantity": "activations" if method in ("qld", "ga-amls") else "inputs",
+                            "budget": 4096,
+                            "forwards": 4096,
+                            "gradients": 0,
+                            "scores": 0,
+                            "token_evaluations": 4096 * 33,
+                            "seconds": 1.0,
+                            "warnings": "",
+                        }
+                    )  # fmt: skip
+    return made

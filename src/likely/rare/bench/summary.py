@@ -19,6 +19,9 @@ from likely.rare.recalibration import fit_affine_log, leave_one_out_log
 
 ALPHAS = (1.0, 1.5, 2.0, 2.5)
 GAMMAS = (0.0, 0.25)
+TargetKey = tuple[str, str, int]
+"""Model, law of inputs and token."""
+
 _LEAST_FITTED = 3  # targets that an affine fit is made of, at least
 
 
@@ -98,7 +101,9 @@ def _summary(arm: str, method: str, models: tuple[str, ...], rows: list[Row]) ->
         truth_low, truth_high = (
             np.log([float(row[name]) for row in rows]) for name in ("low", "high")
         )
-    biases, spreads = _by_target(rows)
+    errors = errors_by_target(rows).values()
+    biases = [bias for bias, _ in errors]
+    spreads = [spread for _, spread in errors if spread is not None]
     fitted, left_out = _fitted(rows)
     return MethodSummary(
         arm=arm,
@@ -107,8 +112,8 @@ def _summary(arm: str, method: str, models: tuple[str, ...], rows: list[Row]) ->
         n_targets=len(biases),
         n_estimates=len(rows),
         zero_rate=float(np.mean(log_p == -np.inf)),
-        bias=_median(biases),
-        spread=_median(spreads) if spreads else None,
+        bias=median_of(biases),
+        spread=median_of(spreads) if spreads else None,
         coverage=float(np.mean((low <= log_q) & (log_q <= high))),
         coverage_overlap=float(np.mean((low <= truth_high) & (truth_low <= high))),
         losses={name: mean_loss_log(log_q, log_p, loss) for name, loss in losses().items()},
@@ -119,25 +124,36 @@ def _summary(arm: str, method: str, models: tuple[str, ...], rows: list[Row]) ->
     )
 
 
-def _by_target(rows: Sequence[Row]) -> tuple[list[float], list[float]]:
-    """Return bias of every target, and spread of those that have one; decades."""
-    by_target: dict[tuple[object, ...], list[Row]] = {}
+def errors_by_target(rows: Sequence[Row]) -> dict[TargetKey, tuple[float, float | None]]:
+    """Return bias and spread of every target, decades; no spread where less than two are above 0.
+
+    Args:
+        rows: Of one method under one budget.
+    """
+    by_target: dict[TargetKey, list[Row]] = {}
     for row in rows:
-        key = (row["model"], row["distribution"], row["token"])
+        key = (str(row["model"]), str(row["distribution"]), int(row["token"]))
         by_target.setdefault(key, []).append(row)
-    biases, spreads = [], []
-    for part in by_target.values():
+    found: dict[TargetKey, tuple[float, float | None]] = {}
+    for key, part in by_target.items():
         logs = np.array([float(row["log_prob"]) for row in part])
         mean = float(logsumexp(logs)) - math.log(len(logs))
-        biases.append((mean - math.log(float(part[0]["truth"]))) / math.log(10.0))
+        bias = (mean - math.log(float(part[0]["truth"]))) / math.log(10.0)
         above = logs[logs > -np.inf]
-        if len(above) > 1:
-            spreads.append(float(np.std(above, ddof=1)) / math.log(10.0))
-    return biases, spreads
+        spread = float(np.std(above, ddof=1)) / math.log(10.0) if len(above) > 1 else None
+        found[key] = (bias, spread)
+    return found
 
 
-def _median(values: Sequence[float]) -> float:
-    """Return the median; infinite only where the middle ones are."""
+def median_of(values: Sequence[float]) -> float:
+    """Return the median; infinite only where the middle ones are.
+
+    Args:
+        values: At least one.
+
+    >>> median_of([-math.inf, 1.0, 3.0]), median_of([-math.inf, 1.0])
+    (1.0, -inf)
+    """
     low, high = np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]]
     return float(low) if low == high else float(0.5 * low + 0.5 * high)
 
