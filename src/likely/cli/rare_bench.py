@@ -1,6 +1,6 @@
 """``likely rare-bench``: which methods find how rare an output is, at an equal budget?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
@@ -26,7 +26,7 @@ from likely.rare.method import METHODS
 from likely.runs.journal import Batch, Journal, journal_path
 from likely.runs.store import Columns, write_bytes, write_rows
 
-SUFFIXES = (".json", ".csv", ".parquet", ".jsonl")
+SUFFIXES = (".json", ".html", ".csv", ".parquet", ".jsonl")
 
 _TEXTS = ("arm", "model", "distribution", "method", "text", "quantity", "warnings")
 _COUNTS = (
@@ -77,7 +77,7 @@ def rare_bench(comparison: Comparison, output: Output) -> None:
 
     Models, laws of inputs and targets of every decade whose truth comes with the package; every
     method, at least five times each; bias, spread, zeros, coverage and losses. --out writes .json,
-    or the estimates as .csv, .parquet or .jsonl, and keeps a journal beside it until done.
+    .html, or the estimates as .csv, .parquet or .jsonl, and keeps a journal beside it until done.
     """
     config = _config(comparison)
     path = out_path(output, name=f"rare-bench {comparison.preset}", suffixes=SUFFIXES)
@@ -91,7 +91,7 @@ def rare_bench(comparison: Comparison, output: Output) -> None:
         rows = _rows(config, output, journal)
         summaries = summarise(rows) if rows else []
         if path is not None and path.suffix != ".json":
-            _write(rows, path)
+            _write(rows, summaries, config, path)
         result = Result(
             document=document(
                 "rare-bench", output, preset=comparison.preset, estimates=rows,
@@ -187,8 +187,14 @@ def summary_part(one: MethodSummary) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _write(rows: list[Row], path: Path) -> None:
-    if path.suffix == ".csv":
+def _write(
+    rows: list[Row], summaries: Sequence[MethodSummary], config: BenchConfig, path: Path
+) -> None:
+    if path.suffix == ".html":
+        from likely.report.rare_bench_page import bench_page
+
+        write_bytes(path, bench_page(rows, summaries, config).encode())
+    elif path.suffix == ".csv":
         import pandas as pd
 
         table = pd.DataFrame(rows, columns=list(COLUMNS))

@@ -104,7 +104,9 @@ def _alive(axes: Axes, own: pd.DataFrame) -> None:
 
 
 def _moves(axes: Axes, own: pd.DataFrame) -> None:
-    names: Sequence[str] = moves_of([dict(row) for row in own.to_dict("records")])
+    names: Sequence[str] = moves_of(
+        [{str(name): one for name, one in row.items()} for row in own.to_dict("records")]
+    )
     for i, move in enumerate(names):
         shade = colour(i)
         for end, dash, shape in (("prior", (0.0, (4.0, 1.5)), "s"), ("wall", "-", "o")):
