@@ -14,11 +14,13 @@ import pytest
 from fixtures import TOY_MERGES
 
 import likely
+from likely.cli.screen import show_prob
 from likely.core.logspace import logsumexp
 from likely.core.model import Capability
 from likely.core.results import NextToken, Score, perplexity
 from likely.core.text.spans import char_spans
 from likely.errors import InputError, LikelyWarning
+from likely.stats.importance import effective_sample_size, normalised_weights
 
 TOY_TOKENS = [*map(chr, range(32, 127)), *(a + b for a, b in TOY_MERGES)]
 
@@ -358,11 +360,11 @@ def test_o42_one_answer_that_begins_another_keeps_its_own_end():
 
 def test_o44_underflow_length_and_spelling_do_not_mislead():
     weights = np.array([-800.0, -801.0, -805.0])
-    shares = np.exp(weights - logsumexp(weights))
-    assert shares == pytest.approx([0.7275, 0.2676, 0.0049], abs=5e-5)
-    assert 1.0 / np.square(shares).sum() == pytest.approx(1.664, abs=5e-4)
+    assert normalised_weights(weights) == pytest.approx([0.7275, 0.2676, 0.0049], abs=5e-5)
+    assert effective_sample_size(weights) == pytest.approx(1.664, abs=5e-4)
     long = a_score([-5.0] * 300)
     assert long.log_prob / math.log(10) == pytest.approx(-651.4, abs=0.05)
+    assert show_prob(long.log_prob) == "10^-651.4"
     assert "-1500" in likely.Scores(items=(long,), cost=likely.Cost()).summary()
     assert likely.choose([a_score([-2.0]), a_score([-3.0, -0.01, -0.01, -0.01])]).best == (0,)
     law = {" Yes": 0.30, "Yes": 0.25, " yes": 0.10, " No": 0.32, "?": 0.03}

@@ -262,3 +262,7 @@ def _any_tokenizer():
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(tokenizer_object=inner)
+
+
+def test_the_empty_text_has_no_tokens(toy_bpe):
+    assert toy_bpe.tokenizer.encode("").tokens == toy_bpe.tokenizer.encode("").byte_spans == ()

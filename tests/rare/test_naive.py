@@ -9,7 +9,7 @@ from scipy.stats import beta
 import likely
 from likely import rare
 from likely.errors import InputError, UnknownNameError
-from likely.rare.event import margins
+from likely.rare.event import Event, margins
 from likely.rare.reading import Reader
 
 
@@ -128,7 +128,22 @@ def test_a_network_is_read_like_its_own_rows(gpt2):
     after = np.stack([row.log_probs for row in likely.next_tokens(gpt2, longer.tolist())])
     expected = np.minimum(margins(rows, [winner]), margins(after, [7]))
     np.testing.assert_allclose(reader.margins(inputs, [two])[:, 0], expected, atol=2e-5)
-    assert reader.meter.spent.token_evaluations == 40 * (9 * 2 + 9 + 9 + 10)
+    assert reader.meter.spent.token_evaluations == 40 * (9 + 9 + 9 + 10)
+
+
+def test_events_with_steps_after_the_same_tokens_are_read_together(gpt2):
+    for model in (gpt2, two_place_model()):
+        inputs = np.random.default_rng(0).integers(0, 3, (10, 3))
+        sets = ((0,), (1,), (0, 2))
+        events = [
+            *(Event(name="one", steps=(one,)) for one in sets),
+            *(Event(name="two", steps=((1,), one)) for one in sets),
+        ]
+        reader, alone = Reader(model), Reader(model)
+        together = reader.margins(inputs, events)
+        apart = [alone.margins(inputs, [event])[:, 0] for event in events]
+        np.testing.assert_array_equal(together, np.stack(apart, axis=1))
+        assert reader.meter.spent.forwards == 10 * 2  # as they are, and after token 1
 
 
 def test_what_was_spent_is_counted():

@@ -106,7 +106,15 @@ def test_policy_forbids_the_network_and_scripts(smoke):
 def test_every_section_has_its_data_beside_it(smoke):
     page = Page(smoke.html)
     data = page.data()
-    assert list(data) == ["card", "self-check", "reading", "logic", "calibration", "attribution"]
+    assert list(data) == [
+        "card",
+        "self-check",
+        "reading",
+        "logic",
+        "calibration",
+        "attribution",
+        "rare",
+    ]
     assert data == encode(smoke.to_dict())["sections"]
     n_charts = len(page.with_class("chart")) + len(page.with_class("heat"))
     assert n_charts == 2
@@ -127,6 +135,7 @@ def test_contents_link_to_every_section(smoke):
             "#logic",
             "#calibration",
             "#attribution",
+            "#rare",
         ]
     )
 
@@ -167,6 +176,7 @@ def test_a_section_is_added_by_one_line_in_the_registry(monkeypatch):
         "logic",
         "calibration",
         "attribution",
+        "rare",
     ]
 
 

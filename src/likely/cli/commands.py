@@ -55,6 +55,14 @@ COMMANDS: Mapping[str, Command] = {
         target="likely.cli.attribute:attribute",
         help="Ask which tokens of a prompt made a response likely.",
     ),
+    "rare": Command(
+        target="likely.cli.rare:rare",
+        help="Estimate how likely an output is that nobody has seen.",
+    ),
+    "rare-bench": Command(
+        target="likely.cli.rare_bench:rare_bench",
+        help="Compare estimators of rare outputs with the truth, at an equal budget.",
+    ),
     "self-check": Command(
         target="likely.cli.self_check:self_check",
         help="Measure how far a model's numbers move where they must not.",

@@ -50,8 +50,8 @@ class ModelChoice:
         str,
         typer.Argument(
             metavar="MODEL",
-            help="smollm2, hf:FOLDER_OR_ID, gguf:FILE, server:URL#NAME or table:FILE; "
-            "see `likely models`.",
+            help="smollm2, tiny-2l, hf:FOLDER_OR_ID, gguf:FILE, server:URL#NAME or "
+            "table:FILE; see `likely models`.",
         ),
     ]
     dtype: Annotated[

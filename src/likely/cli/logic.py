@@ -38,8 +38,8 @@ class Subject:
         str | None,
         typer.Argument(
             metavar="MODEL",
-            help="smollm2, hf:FOLDER_OR_ID, gguf:FILE, server:URL#NAME or table:FILE; see "
-            "`likely models`. Left out with --info and --validate.",
+            help="smollm2, tiny-2l, hf:FOLDER_OR_ID, gguf:FILE, server:URL#NAME or "
+            "table:FILE; see `likely models`. Left out with --info and --validate.",
         ),
     ] = None
     theory: Annotated[

@@ -6,6 +6,9 @@ from likely.cli.screen import Column, table
 
 ABOUT = {
     "smollm2": ("smollm2", "SmolLM2-135M-Instruct, pulled once and then local"),
+    "tiny-1l": ("tiny-1l", "1-layer transformer, 4,096 tokens; comes with likely"),
+    "tiny-2l": ("tiny-2l", "2-layer transformer, 4,096 tokens; comes with likely"),
+    "tiny-4l": ("tiny-4l", "4-layer transformer, 4,096 tokens; comes with likely"),
     "hf": ("hf:FOLDER_OR_ID", "a causal model of transformers, by folder or hub id"),
     "gguf": ("gguf:FILE", "a GGUF file, read through transformers"),
     "server": ("server:URL#NAME", "an OpenAI-compatible server: vLLM, llama.cpp, ..."),

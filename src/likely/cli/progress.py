@@ -18,10 +18,12 @@ class TokenMeter:
     Args:
         label: What the job is.
         quiet: Whether to show nothing; nothing is shown either unless stderr is a terminal.
+        unit: What is counted.
     """
 
-    def __init__(self, label: str, *, quiet: bool = False) -> None:
+    def __init__(self, label: str, *, quiet: bool = False, unit: str = "tok") -> None:
         self._label = label
+        self._unit = unit
         self._is_shown = not quiet and sys.stderr.isatty()
         self._bar: tqdm[NoReturn] | None = None
 
@@ -63,7 +65,7 @@ class TokenMeter:
             self._bar = tqdm(
                 total=0,
                 desc=self._label,
-                unit="tok",
+                unit=self._unit,
                 unit_scale=True,
                 dynamic_ncols=True,
                 leave=False,

@@ -89,6 +89,31 @@ def prob_text(log_prob: float, *, digits: int = 3) -> str:
     return f"{prob:.{digits - 1}e}" if prob < 1e-3 else f"{prob:.{digits}g}"
 
 
+_NAMED_POWERS = ((6, "million"), (9, "billion"), (12, "trillion"))
+
+
+def one_in(log_prob: float) -> str:
+    """Return once in how many trials a person has to expect an event; a dash where it is never.
+
+    Args:
+        log_prob: Nats.
+
+    >>> [one_in(x) for x in (math.log(1e-9), math.log(1 / 123456), math.log(0.7), -math.inf)]
+    ['1.0 billion', '123,000', '1.4', '-']
+    """
+    if log_prob == -math.inf:
+        return "-"
+    power = -log_prob / math.log(10.0)
+    if power < math.log10(999_500.0):
+        times = math.exp(-log_prob)
+        return f"{times:.2g}" if times < 9.95 else f"{float(f'{times:.3g}'):,.0f}"
+    if power > math.log10(999.5e12):
+        return f"10^{power:.1f}"
+    named, name = [one for one in _NAMED_POWERS if power >= math.log10(0.9995) + one[0]][-1]
+    times = 10.0 ** (power - named)
+    return f"{times:.{1 if times < 9.95 else 0}f} {name}"
+
+
 def tempered(
     log_probs: Float[np.ndarray, "*rows V"], temperature: float
 ) -> Float[np.ndarray, "*rows V"]:

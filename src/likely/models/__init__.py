@@ -20,6 +20,9 @@ MODELS: Registry[Loader] = Registry(
     "model",
     {
         "smollm2": "likely.models.embedded:load_smollm2",
+        "tiny-1l": "likely.models.tiny:load_1l",
+        "tiny-2l": "likely.models.tiny:load_2l",
+        "tiny-4l": "likely.models.tiny:load_4l",
         "hf": "likely.models.transformers:load_hf",
         "gguf": "likely.models.transformers:load_gguf",
         "server": "likely.models.server:load_server",
@@ -36,8 +39,8 @@ def load(
     """Return the model that ``spec`` names.
 
     Args:
-        spec: ``smollm2``, ``hf:<hub id or folder>``, ``gguf:<file>``,
-            ``server:<base url>#<model>`` or ``table:<file.json>``.
+        spec: ``smollm2``, ``tiny-1l``, ``tiny-2l``, ``tiny-4l``, ``hf:<hub id or folder>``,
+            ``gguf:<file>``, ``server:<base url>#<model>`` or ``table:<file.json>``.
         dtype: Of the weights: ``float32``, ``bfloat16``, ``float16`` or ``float64``; always
             explicit, never the checkpoint's own.
         device: ``auto``, ``cpu``, ``cuda``, ...

@@ -143,7 +143,7 @@ class HfTokenizer:
         if added not in (0, 1) or raw != b" " * added + wanted:
             return ()
         ends = [max(0, end - added) for end in accumulate(sizes)]
-        return tuple(zip([0, *ends[:-1]], ends, strict=True))
+        return tuple(zip([0, *ends][: len(ends)], ends, strict=True))
 
 
 def _byte_offsets(text: str, offsets: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -13,8 +13,8 @@ from jaxtyping import Float
 
 from likely.errors import InputError
 from likely.rare.batches import ROWS, Batches
-from likely.rare.distribution import iter_sample
 from likely.rare.event import Event
+from likely.rare.inputs import iter_sample
 from likely.rare.method import Task, require_one_step
 from likely.rare.network import Readout, margins
 from likely.rare.reading import Meter

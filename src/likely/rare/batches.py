@@ -66,12 +66,16 @@ class Batches:
         return np.asarray(torch.cat([torch.empty(0, dtype=torch.int64), *found]).numpy())
 
     def margins(
-        self, inputs: Int[np.ndarray, "n T"], winners: Sequence[int]
-    ) -> Float[np.ndarray, "n"]:
-        """Return how far the best winner leads after each input, float64."""
-        step = Event(name="a step", steps=(tuple(winners),))
-        found = [margins(rows, step).double() for rows in self._iter_logits(inputs)]
-        return np.asarray(torch.cat([torch.empty(0, dtype=torch.float64), *found]).numpy())
+        self, inputs: Int[np.ndarray, "n T"], winners: Sequence[Sequence[int]]
+    ) -> Float[np.ndarray, "n W"]:
+        """Return how far the best of each set of winners leads after each input, float64."""
+        steps = [Event(name="a step", steps=(tuple(one),)) for one in winners]
+        found = [
+            torch.stack([margins(rows.clone(), step).double() for step in steps], dim=1)
+            for rows in self._iter_logits(inputs)
+        ]
+        none = torch.empty((0, len(steps)), dtype=torch.float64)
+        return np.asarray(torch.cat([none, *found]).numpy())
 
     def _iter_logits(self, inputs: Int[np.ndarray, "n T"]) -> Iterator[Float[torch.Tensor, "r V"]]:
         for states in self.iter_states(inputs):

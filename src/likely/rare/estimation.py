@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from likely.core.engine import Meter
 from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel, Settings
 from likely.errors import InputError
-from likely.rare.distribution import InputDistribution, check_fits
 from likely.rare.event import Event, Target, read_event
+from likely.rare.inputs import InputDistribution, check_fits
 from likely.rare.method import Method, Task, make_method
 from likely.rare.result import Found, RareEstimate
 from likely.stats.intervals import check_level
@@ -22,6 +23,7 @@ def estimate(
     seed: int = 0,
     level: float = 0.95,
     settings: Settings | None = None,
+    progress: Meter | None = None,
     **options: object,
 ) -> RareEstimate:
     """Return how likely it is that a model's argmax is a token, over a law of inputs.
@@ -35,6 +37,7 @@ def estimate(
         seed: The same seed gives the same numbers.
         level: Coverage of the interval, in (0, 1).
         settings: How the engine evaluates, for models without tensors.
+        progress: Is told the token positions as they are read.
         options: Of the method, by name.
 
     Raises:
@@ -47,7 +50,7 @@ def estimate(
     """
     return estimate_many(
         model, distribution, [target], method=method, budget=budget, seed=seed, level=level,
-        settings=settings, **options,
+        settings=settings, progress=progress, **options,
     )[0]  # fmt: skip
 
 
@@ -61,6 +64,7 @@ def estimate_many(
     seed: int = 0,
     level: float = 0.95,
     settings: Settings | None = None,
+    progress: Meter | None = None,
     **options: object,
 ) -> tuple[RareEstimate, ...]:
     """Return `estimate` of many events, with the work that they share done once.
@@ -74,6 +78,7 @@ def estimate_many(
         seed: As there. An event's own random numbers do not depend on the others.
         level: As there.
         settings: As there.
+        progress: As there.
         options: As there.
 
     Raises:
@@ -91,7 +96,7 @@ def estimate_many(
     task = Task(
         model=model, distribution=distribution,
         events=tuple(read_event(target, model) for target in targets),
-        budget=budget, seed=seed, level=level, settings=settings,
+        budget=budget, seed=seed, level=level, settings=settings, progress=progress,
     )  # fmt: skip
     found = chosen.run(task)
     return tuple(

@@ -58,6 +58,11 @@ class Event:
         return len(self.steps) == 1
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is that one token is the argmax, and no more."""
+        return self.is_one_step and self.above == 0.0 and len(self.winners) == 1
+
+    @property
     def winners(self) -> tuple[int, ...]:
         """The winners of the last step."""
         return self.steps[-1]

@@ -19,8 +19,8 @@ from scipy.stats import beta, chi2
 
 from likely.core.logspace import check_log_probs, log_of
 from likely.errors import InputError
-from likely.rare.distribution import iter_sample
 from likely.rare.event import Event
+from likely.rare.inputs import iter_sample
 from likely.rare.method import Task
 from likely.rare.reading import Reader
 from likely.rare.result import Found, Quantity, Spent
@@ -68,7 +68,7 @@ class Forecast:
 
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return the forecast of each event from the same inputs."""
-        reader = Reader(task.model, settings=task.settings)
+        reader = Reader(task.model, settings=task.settings, progress=task.progress)
         names = task.path(None, self.name)
         parts = [
             reader.margins(inputs, task.events)

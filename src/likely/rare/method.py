@@ -10,12 +10,13 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from likely.core.engine import Meter
 from likely.core.model import LanguageModel, Settings
 from likely.core.registry import Registry
 from likely.core.streams import generator
 from likely.errors import InputError
-from likely.rare.distribution import IndependentDistribution, InputDistribution
 from likely.rare.event import Event
+from likely.rare.inputs import IndependentDistribution, InputDistribution
 from likely.rare.result import Found, Quantity
 
 
@@ -32,6 +33,7 @@ class Task:
         seed: Of the run.
         level: Coverage of the intervals, in (0, 1).
         settings: How the engine evaluates, for models without tensors.
+        progress: Is told the token positions as they are read.
     """
 
     model: LanguageModel
@@ -41,6 +43,7 @@ class Task:
     seed: int = 0
     level: float = 0.95
     settings: Settings | None = None
+    progress: Meter | None = None
 
     def stream(self, event: Event | None, *names: str | int) -> np.random.Generator:
         """Return the random stream of an event and further names: the same in any company.
@@ -79,11 +82,15 @@ class Method(Protocol):
 METHODS: Registry[type[Method]] = Registry(
     "method of estimating rare events",
     {
+        "itgis": "likely.rare.itgis:Itgis",
+        "mhis": "likely.rare.mhis:Mhis",
         "naive": "likely.rare.naive:Naive",
         "qld": "likely.rare.qld.method:Qld",
         "gld": "likely.rare.gld:Gld",
         "forecast": "likely.rare.extremes:Forecast",
         "proposal": "likely.rare.proposal:ProposalImportance",
+        "ga-amls": "likely.rare.ga_amls:GaAmls",
+        "amls-inputs": "likely.rare.amls_inputs:AmlsInputs",
     },
 )
 """Name to class of method."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from likely.core.logspace import log_of
-from likely.rare.distribution import iter_sample
+from likely.rare.inputs import iter_sample
 from likely.rare.method import Task
 from likely.rare.reading import Reader
 from likely.rare.result import Found, Quantity, Spent
@@ -26,7 +26,7 @@ class Naive:
 
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return share and interval of hits, from the same inputs for every event."""
-        reader = Reader(task.model, settings=task.settings)
+        reader = Reader(task.model, settings=task.settings, progress=task.progress)
         hits = np.zeros(len(task.events), dtype=np.int64)
         names = task.path(None, self.name)
         for inputs in iter_sample(task.distribution, task.budget, seed=task.seed, names=names):

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from likely.core.logspace import logsumexp
 from likely.errors import InputError
-from likely.rare.distribution import (
+from likely.rare.inputs import (
     IndependentDistribution,
     InputDistribution,
     ListedDistribution,

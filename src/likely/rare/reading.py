@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from likely.core.engine import Meter as Progress
 from likely.core.engine import Row, evaluate
 from likely.core.model import Capability, LanguageModel, Settings, require
 from likely.errors import CapabilityError
@@ -23,17 +24,44 @@ _ROW_BATCH = 256  # rows of the engine at a time
 
 @dataclass(kw_only=True)
 class Meter:
-    """What reading has cost so far."""
+    """What reading has cost so far.
 
+    Attributes:
+        progress: Is told the token positions as they are read.
+        spent: The sum.
+    """
+
+    progress: Progress | None = None
     spent: Spent = field(default_factory=Spent)
 
     def forward(self, n: int, length: int, seconds: float) -> None:
         """Count ``n`` inputs of ``length`` tokens that went forward."""
-        self.spent += Spent(forwards=n, token_evaluations=n * length, seconds=seconds)
+        self._add(Spent(forwards=n, token_evaluations=n * length, seconds=seconds))
 
     def gradient(self, n: int, length: int, seconds: float) -> None:
         """Count ``n`` inputs of ``length`` tokens that went forward and back."""
-        self.spent += Spent(gradients=n, token_evaluations=n * length, seconds=seconds)
+        self._add(Spent(gradients=n, token_evaluations=n * length, seconds=seconds))
+
+    def steps(
+        self, event: Event, shape: tuple[int, int], seconds: float, *, has_gradient: bool
+    ) -> None:
+        """Count inputs that were read once for each step of an event.
+
+        Args:
+            event: Each step after the first is read one token further.
+            shape: How many inputs, and how many tokens of each.
+            seconds: That all steps took.
+            has_gradient: Whether they went back too.
+        """
+        n, length = shape
+        count = self.gradient if has_gradient else self.forward
+        for step in range(len(event.steps)):
+            count(n, length + step, seconds / len(event.steps))
+
+    def _add(self, spent: Spent) -> None:
+        self.spent += spent
+        if self.progress is not None:
+            self.progress.advance(spent.token_evaluations)
 
 
 class Reader:
@@ -42,6 +70,7 @@ class Reader:
     Args:
         model: Any local model.
         settings: How to evaluate where the engine does it.
+        progress: Is told the token positions as they are read.
 
     Attributes:
         meter: What has been spent.
@@ -50,11 +79,17 @@ class Reader:
         CapabilityError: The model gives no whole next-token rows.
     """
 
-    def __init__(self, model: LanguageModel, *, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        *,
+        settings: Settings | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         require(model, Capability.NEXT_TOKEN)
         self.model = model
         self.settings = settings
-        self.meter = Meter()
+        self.meter = Meter(progress=progress)
         self._batched = _open_batched(model, self.meter)
 
     def winners(self, inputs: Int[np.ndarray, "n T"]) -> Int[np.ndarray, "n"]:
@@ -68,18 +103,22 @@ class Reader:
     def margins(
         self, inputs: Int[np.ndarray, "n T"], events: Sequence[Event]
     ) -> Float[np.ndarray, "n E"]:
-        """Return for each input and event the smallest margin of its steps."""
+        """Return for each input and event the smallest margin of its steps.
+
+        Steps after the same tokens, as all first steps are, are read once.
+        """
         found = np.full((len(inputs), len(events)), np.inf)
-        for column, event in enumerate(events):
-            for step in range(len(event.steps)):
-                found[:, column] = np.minimum(found[:, column], self._step(inputs, event, step))
+        for read, steps in _by_what_is_read(events).items():
+            winners = [events[column].steps[len(read)] for column in steps]
+            columns = found[:, steps]
+            found[:, steps] = np.minimum(columns, self._after(inputs, read, winners))
         return found
 
     def hits(
         self, inputs: Int[np.ndarray, "n T"], events: Sequence[Event]
     ) -> Bool[np.ndarray, "n E"]:
         """Return for each input and event whether it happens."""
-        plain = [is_plain(event) for event in events]
+        plain = [event.is_plain for event in events]
         found = np.zeros((len(inputs), len(events)), dtype=bool)
         if any(plain):
             winners = self.winners(inputs)
@@ -93,15 +132,18 @@ class Reader:
             found[:, rest] = self.margins(inputs, chosen) > above
         return found
 
-    def _step(
-        self, inputs: Int[np.ndarray, "n T"], event: Event, step: int
-    ) -> Float[np.ndarray, "n"]:
-        read = np.array(event.read[:step], dtype=np.int64)
-        whole = np.hstack([inputs, np.broadcast_to(read, (len(inputs), step))])
+    def _after(
+        self, inputs: Int[np.ndarray, "n T"], read: Sequence[int], winners: Sequence[Sequence[int]]
+    ) -> Float[np.ndarray, "n W"]:
+        """Return the margins of several sets of winners after each input and what is then read."""
+        tail = np.array(read, dtype=np.int64)
+        whole = np.hstack([inputs, np.broadcast_to(tail, (len(inputs), len(tail)))])
         if self._batched is not None:
-            return self._batched.margins(whole, event.steps[step])
-        parts = [margins(rows, event.steps[step]) for rows in self._rows(whole)]
-        return np.concatenate([np.array([]), *parts])
+            return self._batched.margins(whole, winners)
+        parts = [
+            np.stack([margins(rows, one) for one in winners], axis=1) for rows in self._rows(whole)
+        ]
+        return np.concatenate([np.empty((0, len(winners))), *parts])
 
     def _rows(self, inputs: Int[np.ndarray, "n T"]) -> Iterator[Float[np.ndarray, "r V"]]:
         for start in range(0, len(inputs), _ROW_BATCH):
@@ -122,15 +164,10 @@ class Batched(Protocol):
         ...
 
     def margins(
-        self, inputs: Int[np.ndarray, "n T"], winners: Sequence[int]
-    ) -> Float[np.ndarray, "n"]:
-        """Return how far the best winner leads."""
+        self, inputs: Int[np.ndarray, "n T"], winners: Sequence[Sequence[int]]
+    ) -> Float[np.ndarray, "n W"]:
+        """Return how far the best of each set of winners leads."""
         ...
-
-
-def is_plain(event: Event) -> bool:
-    """Return whether the event is that one token is the argmax, and no more."""
-    return event.is_one_step and event.above == 0.0 and len(event.winners) == 1
 
 
 def unique_argmax(rows: Float[np.ndarray, "n V"]) -> Int[np.ndarray, "n"]:
@@ -142,6 +179,15 @@ def unique_argmax(rows: Float[np.ndarray, "n V"]) -> Int[np.ndarray, "n"]:
     best = rows.argmax(axis=1)
     n_best = (rows == rows.max(axis=1, keepdims=True)).sum(axis=1)
     return np.where(n_best == 1, best, -1)
+
+
+def _by_what_is_read(events: Sequence[Event]) -> dict[tuple[int, ...], list[int]]:
+    """Return the numbers of the events that have a step after the same tokens, by these."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for number, event in enumerate(events):
+        for step in range(len(event.steps)):
+            found.setdefault(event.read[:step], []).append(number)
+    return found
 
 
 def _open_batched(model: LanguageModel, meter: Meter) -> Batched | None:

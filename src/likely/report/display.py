@@ -7,7 +7,10 @@ import math
 import re
 import unicodedata
 
+from likely.core.logspace import prob_text
+
 LOG_2 = math.log(2.0)
+_LOG_SMALL = math.log(1e-3)
 
 _NAMED = {" ": "␣", "\n": "⏎", "\t": "⇥", "\u00a0": "⍽"}  # marks that common fonts have
 _LONG_RUN = re.compile(r"([␣⏎⇥⍽])\1{4,}")
@@ -101,6 +104,24 @@ def scientific(log_value: float, digits: int = 2) -> str:
     if mantissa.startswith("10"):
         mantissa, exponent = f"{1.0:.{digits - 1}f}", exponent + 1
     return f"{mantissa} × 10{str(exponent).translate(_SUPERSCRIPTS)}"
+
+
+def power_of_ten(exponent: int) -> str:
+    """Return a power of ten.
+
+    >>> power_of_ten(-9), power_of_ten(0)
+    ('10⁻⁹', '1')
+    """
+    return f"10{str(exponent).translate(_SUPERSCRIPTS)}" if exponent else "1"
+
+
+def small(log_prob: float) -> str:
+    """Return a probability as a number in three figures; ``0`` only where it is 0.
+
+    >>> [small(x) for x in (math.log(0.25), math.log(2.5e-9), -1500.0, -math.inf)]
+    ['0.25', '2.50 × 10⁻⁹', '3.62 × 10⁻⁶⁵²', '0']
+    """
+    return prob_text(log_prob) if log_prob >= _LOG_SMALL else scientific(log_prob, digits=3)
 
 
 def probability(log_prob: float) -> str:

@@ -6,6 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from likely.core.jsonio import dumps
+from likely.core.logspace import one_in
 from likely.core.text.spans import name_positions
 from likely.report import chart, display
 
@@ -60,6 +61,8 @@ def _environment() -> Environment:
         "count": display.count,
         "probability": display.probability,
         "share": display.share,
+        "small": display.small,
+        "one_in": one_in,
         "magnitude": display.magnitude,
         "factor": display.factor,
         "positions": name_positions,

@@ -84,6 +84,7 @@ SECTIONS: Registry[SectionMaker] = Registry(
         "logic": "likely.report.sections.logic:LOGIC",
         "calibration": "likely.report.sections.calibration:CALIBRATION",
         "attribution": "likely.report.sections.attribution:ATTRIBUTION",
+        "rare": "likely.report.sections.rare:RARE",
     },
     group="likely.sections",
 )

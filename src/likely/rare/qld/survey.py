@@ -55,9 +55,8 @@ class Survey:
         for ranks in _STAGES:
             # A token that does not bound the winner from below has a pace of 0, and says nothing.
             pace = lines.pace[self.tokens[rows, ranks]]
-            ways = ((self.logits[rows, ranks] - own[rows, None]) * pace).max(
-                axis=1, initial=-np.inf
-            )
+            ways = (self.logits[rows, ranks] - own[rows, None]) * pace
+            ways = ways.max(axis=1, initial=-np.inf)
             kept = np.flatnonzero((along[rows] + ways <= last) | (ways <= 0.0))
             rows = kept if isinstance(rows, slice) else rows[kept]
         return np.asarray(rows)

@@ -74,7 +74,7 @@ def save(
     written = []
     for suffix in formats:
         path = home / f"{drawing.name}.{suffix}"
-        write_bytes(path, _image(drawing, suffix))
+        write_bytes(path, image(drawing, suffix))
         written.append(path)
     path = home / f"{drawing.name}.csv"
     write_bytes(path, drawing.data.to_csv(index=False, lineterminator="\n").encode())
@@ -118,7 +118,8 @@ def save_all(
     return (*written, home / INDEX)
 
 
-def _image(drawing: Drawing, suffix: str) -> bytes:
+def image(drawing: Drawing, suffix: str) -> bytes:
+    """Return a figure as the bytes of a file of one of `FORMATS`; the same bytes each time."""
     anonymous = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}[suffix]
     buffer = io.BytesIO()
     with styled():

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likely.report.display import fixed
-from likely.report.figures.calibration.layout import place_rows, rows_of, shorten
+from likely.report.figures.calibration.layout import place_rows, rows_of
+from likely.report.figures.style import shorten
 
 
 @given(st.lists(st.sampled_from("abcd"), unique=True, min_size=1), st.integers(1, 4))

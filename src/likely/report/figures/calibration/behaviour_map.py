@@ -12,7 +12,6 @@ from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import pdist
 
 from likely.errors import InputError
-from likely.report.figures.calibration.layout import shorten
 from likely.report.figures.calibration.tables import (
     Tables,
     best_crossed,
@@ -21,7 +20,16 @@ from likely.report.figures.calibration.tables import (
     with_model,
 )
 from likely.report.figures.drawing import Drawing, Missing
-from likely.report.figures.style import INK, RULE, SOFT, ink_on, lighten, panel_sheet, styled
+from likely.report.figures.style import (
+    INK,
+    RULE,
+    SOFT,
+    ink_on,
+    lighten,
+    panel_sheet,
+    shorten,
+    styled,
+)
 
 BEHAVIOURS = {
     "calibrated": ("Calibrated", "C", "#b8860b"),

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 
 from likely.calibration.analyses.units import UNIT_COLUMNS
 from likely.report.figures.calibration.intervals import mean_of
-from likely.report.figures.calibration.layout import head_panel
 from likely.report.figures.calibration.tables import Tables, check_columns, names_of, two_options
 from likely.report.figures.drawing import Drawing, Missing
 from likely.report.figures.style import (
@@ -15,6 +14,7 @@ from likely.report.figures.style import (
     RULE,
     SOFT,
     Dash,
+    head_panel,
     lighten,
     panel_sheet,
     put_legend,

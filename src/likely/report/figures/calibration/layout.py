@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from likely.report.display import fixed
-from likely.report.figures.style import INK, SOFT
+from likely.report.figures.style import INK, SOFT, shorten
 
 ROW_IN = 0.2
 """Height of a row, inches."""
@@ -93,28 +93,6 @@ def name_rows(axes: Axes, rows: Rows) -> None:
             va="center",
             weight="bold",
         )
-
-
-def shorten(name: str, width: int = 36) -> str:
-    """Return a name that is not longer than ``width``: its middle gives way.
-
-    >>> shorten("hf:someone/a-model-with-a-long-name", 20)
-    'hf:someone…long-name'
-    """
-    if len(name) <= width:
-        return name
-    tail = width // 2 - 1
-    return f"{name[: width - tail - 1]}…{name[-tail:]}"
-
-
-def head_panel(axes: Axes, name: str, told: str = "") -> None:
-    """Write a panel's name, and small below it the lines that tell what is in the panel."""
-    axes.set_title(shorten(name, 44), pad=17 + 11 * told.count("\n") if told else None)
-    if told:
-        axes.annotate(
-            told, (0.0, 1.0), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points",
-            size=7, color=SOFT,
-        )  # fmt: skip
 
 
 def write_numbers(

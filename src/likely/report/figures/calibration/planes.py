@@ -9,7 +9,6 @@ from matplotlib.lines import Line2D
 
 from likely.calibration.metrics import MASS_GATE
 from likely.report.figures.calibration.behaviour_map import BEHAVIOURS, behaviour_of
-from likely.report.figures.calibration.layout import head_panel, shorten
 from likely.report.figures.calibration.tables import (
     Tables,
     check_columns,
@@ -24,10 +23,12 @@ from likely.report.figures.style import (
     RULE,
     SOFT,
     colour,
+    head_panel,
     marker,
     panel_sheet,
     put_legend,
     sheet,
+    shorten,
     styled,
 )
 

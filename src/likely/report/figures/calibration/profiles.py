@@ -13,7 +13,6 @@ from matplotlib.axes import Axes
 from likely.calibration.analyses.units import UNIT_COLUMNS
 from likely.report.figures.calibration.bars import BASELINES
 from likely.report.figures.calibration.intervals import mean_of
-from likely.report.figures.calibration.layout import shorten
 from likely.report.figures.calibration.tables import (
     NULL,
     Tables,
@@ -32,6 +31,7 @@ from likely.report.figures.style import (
     marker,
     put_legend,
     sheet,
+    shorten,
     styled,
 )
 

@@ -5,7 +5,7 @@ import pandas as pd
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from likely.report.figures.calibration.layout import shorten, with_interval, write_numbers
+from likely.report.figures.calibration.layout import with_interval, write_numbers
 from likely.report.figures.calibration.tables import (
     Tables,
     check_columns,
@@ -23,6 +23,7 @@ from likely.report.figures.style import (
     panel_sheet,
     put_legend,
     sheet,
+    shorten,
     styled,
 )
 

@@ -8,7 +8,7 @@ import pytest
 import likely
 from likely import rare
 from likely.errors import InputError
-from likely.rare.distribution import BLOCK, iter_sample
+from likely.rare.inputs import BLOCK, iter_sample
 from likely.rare.support import Support
 
 

@@ -1,0 +1,86 @@
+"""What is compared: models, laws of inputs, targets of every decade, methods, budgets. Unit: prob.
+
+Two budgets are equal in turn. In the arm ``calls`` every method may make as many model calls for a
+target; in the arm ``seconds`` as many as take it the time that the reference method took for the
+first arm's calls, so that a method whose calls are dear gets fewer.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from likely.errors import InputError, UnknownNameError
+
+Arm = Literal["calls", "seconds"]
+ARMS: tuple[Arm, ...] = ("calls", "seconds")
+
+MODELS = ("tiny-1l", "tiny-2l", "tiny-4l")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchConfig:
+    """One comparison.
+
+    Attributes:
+        models: Names that `likely.load` takes and truths are stored of.
+        distributions: Names of laws of inputs.
+        methods: Names of methods.
+        budget: Model calls for each target.
+        seeds: How often every estimate is made, each time with other random numbers.
+        decades: Edges of the decades of probability, rising.
+        per_decade: Targets of each decade, as far as there are.
+        arms: Which budgets are equal.
+        reference: The method whose time the arm ``seconds`` gives to all.
+        n_stems: Stems with a hit that the truth of a target must rest on.
+    """
+
+    models: tuple[str, ...] = MODELS
+    distributions: tuple[str, ...] = (
+        "hex", "camel", "indent", "ifelse", "caps", "english", "spanish", "icl",
+    )  # fmt: skip
+    methods: tuple[str, ...]
+    budget: int
+    seeds: int = 5
+    decades: tuple[float, ...] = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+    per_decade: int = 2
+    arms: tuple[Arm, ...] = ARMS
+    reference: str = "itgis"
+    n_stems: int = 20
+
+    def __post_init__(self) -> None:
+        if self.budget < 1 or self.seeds < 1 or self.per_decade < 1:
+            raise InputError(
+                "a comparison needs a call, a seed and a target of each decade, got "
+                f"{self.budget!r}, {self.seeds!r} and {self.per_decade!r}"
+            )
+        rises = all(a < b for a, b in zip(self.decades, self.decades[1:], strict=False))
+        if len(self.decades) < 2 or not rises or not self.decades[0] > 0.0:
+            raise InputError(f"decades are rising probabilities, got {self.decades!r}")
+        if "seconds" in self.arms and self.reference not in self.methods:
+            raise InputError(
+                f"the arm 'seconds' gives all methods the time of {self.reference!r}, which is not "
+                f"among {list(self.methods)}; add it or leave the arm out"
+            )
+
+
+ALL_METHODS = ("naive", "itgis", "mhis", "amls-inputs", "qld", "gld", "ga-amls", "forecast")
+
+PRESETS = {
+    "smoke": BenchConfig(
+        distributions=("hex", "camel"), methods=ALL_METHODS, budget=1024, per_decade=1,
+        decades=(1e-7, 1e-6, 1e-5), arms=("calls",),
+    ),
+    "lite": BenchConfig(methods=ALL_METHODS, budget=4096, per_decade=1),
+    "full": BenchConfig(methods=ALL_METHODS, budget=16384, per_decade=2),
+}  # fmt: skip
+"""Name to comparison: ``smoke`` takes minutes, ``lite`` hours, ``full`` a day on two cores."""
+
+
+def preset(name: str) -> BenchConfig:
+    """Return the comparison of a name.
+
+    Raises:
+        UnknownNameError: There is none.
+    """
+    if name not in PRESETS:
+        raise UnknownNameError.among("preset", name, PRESETS)
+    return PRESETS[name]

@@ -1,0 +1,266 @@
+"""Counts winners over a law of inputs: every input there is, or many with shared beginnings.
+
+Where a law is too large to go through, its last varying places are: beginnings (*stems*) are drawn,
+each is read once, and every ending follows it with its exact probability. What a stem adds to a
+token is then a probability, not a count; stems are independent, endings of one stem are not.
+
+Source: section (g) of the specification (Rao-Blackwell). Unit: none.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from likely.core.model import Capability, LanguageModel
+from likely.core.streams import generator
+from likely.errors import CapabilityError
+from likely.rare.inputs import IndependentDistribution, InputDistribution
+from likely.rare.reading import Meter, Reader
+from likely.rare.result import Spent
+
+STEMS = 64
+"""Stems that one random stream draws, counted together."""
+ENDINGS = 4096
+"""Most endings that follow one stem, unless the last varying place alone has more."""
+_ROWS = 4096  # inputs read at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Counts:
+    """What stems have added to each token so far.
+
+    Attributes:
+        n_stems: How many stems were drawn, M.
+        n_inputs: How many inputs were evaluated, endings times stems.
+        total: Shape ``(V + 1,)``: sum over stems of the probability of the endings after which the
+            token wins; the last place is for ties.
+        squares: Shape ``(V + 1,)``: sum of the squares of these.
+        largest: Shape ``(V + 1,)``: the largest of them.
+        stems: Shape ``(V + 1,)``: after how many stems it wins at all.
+        inputs: Shape ``(V + 1,)``: after how many evaluated inputs.
+        spent: What it took.
+    """
+
+    n_stems: int
+    n_inputs: int
+    total: Float[np.ndarray, "V1"]
+    squares: Float[np.ndarray, "V1"]
+    largest: Float[np.ndarray, "V1"]
+    stems: Int[np.ndarray, "V1"]
+    inputs: Int[np.ndarray, "V1"]
+    spent: Spent
+
+    @classmethod
+    def none(cls, n_vocab: int) -> "Counts":
+        """Return the counts of no stem."""
+        zeros, naught = np.zeros(n_vocab + 1), np.zeros(n_vocab + 1, dtype=np.int64)
+        return cls(
+            n_stems=0, n_inputs=0, total=zeros, squares=zeros, largest=zeros, stems=naught,
+            inputs=naught, spent=Spent(),
+        )  # fmt: skip
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """Return the counts of the stems of both."""
+        return Counts(
+            n_stems=self.n_stems + other.n_stems,
+            n_inputs=self.n_inputs + other.n_inputs,
+            total=self.total + other.total,
+            squares=self.squares + other.squares,
+            largest=np.maximum(self.largest, other.largest),
+            stems=self.stems + other.stems,
+            inputs=self.inputs + other.inputs,
+            spent=self.spent + other.spent,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Endings:
+    """Every way in which inputs may end.
+
+    Attributes:
+        tokens: Shape ``(S, k)``, ids of the last k places.
+        probs: Shape ``(S,)``, their probabilities.
+    """
+
+    tokens: Int[np.ndarray, "S k"]
+    probs: Float[np.ndarray, "S"]
+
+    @property
+    def effective_number(self) -> float:
+        """How many equally likely endings would be worth as much (Kish)."""
+        return float(1.0 / np.sum(self.probs**2))
+
+
+def endings_of(distribution: InputDistribution, *, most: int = ENDINGS) -> Endings:
+    """Return the endings with which an input costs the fewest token evaluations.
+
+    A stem of L tokens with S endings of k takes L + S k evaluations. Of equals the shorter endings
+    are taken, since endings of one stem are not independent. The last varying place is always
+    among them; a law whose places are not independent has one empty ending.
+
+    Args:
+        distribution: The law of inputs.
+        most: Endings.
+    """
+    none = Endings(tokens=np.empty((1, 0), dtype=np.int64), probs=np.ones(1))
+    if not isinstance(distribution, IndependentDistribution) or not distribution.varying:
+        return none
+    sizes = [len(support) for support in distribution.supports]
+    choices = [(distribution.varying[-1], sizes[distribution.varying[-1]])]
+    for first in range(choices[0][0] - 1, 0, -1):
+        choices.append((first, choices[-1][1] * sizes[first]))
+    fits = [choices[0], *(choice for choice in choices[1:] if choice[1] <= most)]
+    first = min(fits, key=lambda choice: choice[0] / choice[1] + (len(sizes) - choice[0]))[0]
+    if first == 0:
+        return none
+    tail = IndependentDistribution(
+        name=distribution.name, supports=distribution.supports[first:], details={}
+    )
+    tokens, log_probs = next(tail.iter_inputs(size=tail.n_inputs))
+    return Endings(tokens=tokens, probs=np.exp(log_probs))
+
+
+def iter_counts(
+    model: LanguageModel,
+    distribution: InputDistribution,
+    *,
+    seed: int,
+    first_block: int = 0,
+    most_endings: int = ENDINGS,
+) -> Iterator[Counts]:
+    """Yield the counts of one block of stems after another, without end.
+
+    Args:
+        model: Any local model.
+        distribution: The law of inputs.
+        seed: Of the stems; a block's stems depend on seed and number alone, so that counting can
+            stop and go on.
+        first_block: Number of the first.
+        most_endings: As in `endings_of`.
+    """
+    endings = endings_of(distribution, most=most_endings)
+    count = _open_counter(model, endings)
+    length = distribution.length - endings.tokens.shape[1]
+    block = first_block
+    while True:
+        rng = generator(seed, "rare", "truth", block)
+        yield count(distribution.sample(STEMS, rng=rng)[:, :length])
+        block += 1
+
+
+class _Counter:
+    """Counts through a reader: whole inputs, for models without tensors."""
+
+    def __init__(self, model: LanguageModel, endings: Endings) -> None:
+        self.n_vocab = model.info.n_vocab
+        self.endings = endings
+        self.reader = Reader(model)
+
+    def __call__(self, stems: Int[np.ndarray, "P T"]) -> Counts:
+        counts = Counts.none(self.n_vocab)
+        size = max(1, _ROWS // len(self.endings.probs))
+        for start in range(0, len(stems), size):
+            counts += self._count(stems[start : start + size])
+        return counts
+
+    def _count(self, stems: Int[np.ndarray, "p T"]) -> Counts:
+        n = len(self.endings.probs)
+        before = self.reader.meter.spent
+        whole = np.hstack(
+            [np.repeat(stems, n, axis=0), np.tile(self.endings.tokens, (len(stems), 1))]
+        )
+        winners = self.reader.winners(whole).reshape(len(stems), n)
+        spent = self.reader.meter.spent
+        took = Spent(
+            forwards=spent.forwards - before.forwards,
+            token_evaluations=spent.token_evaluations - before.token_evaluations,
+            seconds=spent.seconds - before.seconds,
+        )
+        return counted(winners, self.endings.probs, self.n_vocab, took)
+
+
+def counted(
+    winners: Int[np.ndarray, "P S"], probs: Float[np.ndarray, "S"], n_vocab: int, spent: Spent
+) -> Counts:
+    """Return what stems add, from the winner after each of their endings.
+
+    Args:
+        winners: Ids; -1 for a tie.
+        probs: Of the endings.
+        n_vocab: V.
+        spent: What finding the winners took.
+    """
+    n_stems, n_endings = winners.shape
+    width = n_vocab + 1
+    places = np.where(winners < 0, n_vocab, winners)
+    flat = (places + width * np.arange(n_stems)[:, None]).ravel()
+    used, at, hits = np.unique(flat, return_inverse=True, return_counts=True)
+    shares = np.bincount(at, weights=np.tile(probs, n_stems), minlength=len(used))
+    tokens = used % width
+    largest = np.zeros(width)
+    np.maximum.at(largest, tokens, shares)
+    return Counts(
+        n_stems=n_stems,
+        n_inputs=n_stems * n_endings,
+        total=np.bincount(tokens, weights=shares, minlength=width),
+        squares=np.bincount(tokens, weights=shares**2, minlength=width),
+        largest=largest,
+        stems=np.bincount(tokens, minlength=width),
+        inputs=np.bincount(tokens, weights=hits, minlength=width).astype(np.int64),
+        spent=spent,
+    )
+
+
+def _open_counter(model: LanguageModel, endings: Endings) -> "_Counter | _SharedCounter":
+    is_empty = endings.tokens.shape[1] == 0
+    if is_empty or Capability.HIDDEN_STATES not in model.info.capabilities:
+        return _Counter(model, endings)
+    try:
+        return _SharedCounter(model, endings)
+    except CapabilityError:
+        return _Counter(model, endings)
+
+
+class _SharedCounter:
+    """Counts through a network: each stem is read once for all of its endings.
+
+    Raises:
+        CapabilityError: The model gives no states, or its logits are not linear in them.
+    """
+
+    def __init__(self, model: LanguageModel, endings: Endings) -> None:
+        import torch
+
+        from likely.rare.network import Readout, require_network
+        from likely.rare.screening import Screen
+
+        self.network = require_network(model)
+        self.readout = Readout.of(self.network)
+        self.screen = Screen(self.readout)
+        self.endings = endings
+        self.tokens = torch.from_numpy(endings.tokens)
+
+    def __call__(self, stems: Int[np.ndarray, "P T"]) -> Counts:
+        counts = Counts.none(self.network.info.n_vocab)
+        size = max(1, _ROWS // len(self.endings.probs))
+        for start in range(0, len(stems), size):
+            counts += self._count(stems[start : start + size])
+        return counts
+
+    def _count(self, stems: Int[np.ndarray, "p T"]) -> Counts:
+        import torch
+
+        began = time.perf_counter()
+        states = self.network.states_after(
+            torch.from_numpy(np.ascontiguousarray(stems)), self.tokens, rows=_ROWS
+        )
+        with torch.inference_mode():
+            flat = states.to("cpu", torch.float32).flatten(0, 1)
+            winners = self.screen.winners(self.readout.normed(flat)).view(len(stems), -1).numpy()
+        meter = Meter()
+        length = stems.shape[1] + winners.shape[1] * self.tokens.shape[1]
+        meter.forward(len(stems), length, time.perf_counter() - began)
+        return counted(winners, self.endings.probs, self.network.info.n_vocab, meter.spent)

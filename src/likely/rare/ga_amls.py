@@ -1,0 +1,158 @@
+"""The method ``ga-amls``: splitting under a law that is fitted to activations. Unit: nats.
+
+Inputs are read once, a law is fitted to their last states, and the small probability that a state
+of that law makes the event happen is split into a product of larger ones. No input is read again
+and no gradient of the model is taken, so a budget is what the fit is made from. Splitting is
+unbiased under the fitted law; how far that law misses the true one is checked where the sample can
+tell, and no interval covers it beyond.
+
+Source: arXiv 2607.18454, completed and corrected as sections b7 to b10 of the specification say:
+levels and step sizes are frozen after a pilot, the share of survivors is counted, and particles
+also change their length, without which heavy tails are missed by orders of magnitude.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from likely.errors import InputError
+from likely.rare.activations import Activations, collect
+from likely.rare.margin_scores import MarginScores
+from likely.rare.method import Task
+from likely.rare.network import Readout
+from likely.rare.prior.fit import fit_prior
+from likely.rare.prior.protocol import FitRecord, LatentPrior
+from likely.rare.result import Found, Quantity, Spent
+from likely.rare.splitting.bulk import with_bulk
+from likely.rare.splitting.config import Mode, SplittingConfig
+from likely.rare.splitting.drive import split
+from likely.rare.splitting.records import Splitting
+from likely.rare.splitting_answer import splitting_answer
+
+STARTS = ("prior", "empirical")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaAmls:
+    """Splits the probability of each event under a law fitted to activations.
+
+    Attributes:
+        prior: Law that is fitted: ``student``, ``gaussian``, ``student_mixture``,
+            ``gaussian_mixture`` or ``marginals``.
+        kernel: How particles move: ``aug``, ``mala_radial``, or ``mala`` to see it fail.
+        mode: ``two_stage`` (unbiased), ``adaptive``, ``clones`` or ``last_particle``.
+        start: ``prior``: the estimate is all of the fitted law. ``empirical``: the share of the
+            sample at the last level that a hundred activations reach, times the law's tail beyond.
+        n_particles: Of each run.
+        survival: Share that reaches the next level.
+        n_steps: Kernel steps at each level.
+        n_replicates: Independent runs, besides the pilot.
+        n_components: Of a mixture.
+        ridge: Added to the scale matrix, as a share of its mean diagonal.
+
+    Raises:
+        InputError: An option is unusable.
+    """
+
+    name: ClassVar[str] = "ga-amls"
+    quantity: ClassVar[Quantity] = "activations"
+
+    prior: str = "student"
+    kernel: str = "aug"
+    mode: Mode = "two_stage"
+    start: str = "prior"
+    n_particles: int = 1000
+    survival: float = 0.5
+    n_steps: int = 20
+    n_replicates: int = 8
+    n_components: int = 4
+    ridge: float = 1e-5
+
+    def __post_init__(self) -> None:
+        if self.start not in STARTS:
+            raise InputError(f"a start is one of {list(STARTS)}, got {self.start!r}")
+        if self.start == "empirical" and self.mode != "two_stage":
+            raise InputError(f"start='empirical' needs mode='two_stage', got {self.mode!r}")
+
+    def run(self, task: Task) -> tuple[Found, ...]:
+        """Return the probability of each event under the fitted law, from one fit for all."""
+        activations = collect(task)
+        began = time.perf_counter()
+        prior = fit_prior(
+            activations.states, kind=self.prior, ridge=self.ridge, n_components=self.n_components
+        )
+        margins = activations.margins(task.events)
+        fitted = Spent(scores=len(activations), seconds=time.perf_counter() - began)
+        share = (activations.spent + fitted).divided(len(task.events))
+        began = time.perf_counter()
+        results = self._split(task, activations, prior)
+        seconds = (time.perf_counter() - began) / len(results)
+        return tuple(
+            self._found(
+                one, prior, column - event.above,
+                share + Spent(scores=one.n_scored, seconds=seconds),
+            )
+            for one, column, event in zip(results, margins.T, task.events, strict=True)
+        )  # fmt: skip
+
+    def _split(
+        self, task: Task, activations: Activations, prior: LatentPrior
+    ) -> tuple[Splitting, ...]:
+        config = SplittingConfig(
+            mode=self.mode, kernel=self.kernel, n_particles=self.n_particles,
+            survival=self.survival, n_steps=self.n_steps, n_replicates=self.n_replicates,
+            level=task.level, runner_up=True,
+        )  # fmt: skip
+        n = len(task.events)
+        readout = activations.readout
+        single = Readout(
+            weight=readout.weight.float(), bias=readout.bias.float(),
+            is_centred=readout.is_centred, epsilon=readout.epsilon,
+        )  # fmt: skip
+        scorer = MarginScores(single, task.events, np.arange(n))
+        return split(
+            scorer, prior, config, n_targets=n,
+            streams=lambda target, part: task.stream(task.events[target], self.name, part),
+        )  # fmt: skip
+
+    def _found(
+        self, result: Splitting, prior: LatentPrior, leads: Float[np.ndarray, "n"], spent: Spent
+    ) -> Found:
+        if all(run.levels for run in result.runs):
+            result = with_bulk(result, leads)
+        record, warnings = prior.record, []
+        hybrid = result.hybrid if self.start == "empirical" else None
+        if self.start == "empirical" and hybrid is None:
+            warnings.append("no level that the sample reaches: the whole is the fitted law's")
+        if record is not None and not record.converged:
+            warnings.append(f"the fit of the law did not settle in {record.n_iterations} passes")
+        return splitting_answer(
+            result, spent=spent, hybrid=hybrid, warnings=warnings,
+            diagnostics={**_of_prior(record), **_of_bulk(result)},
+        )  # fmt: skip
+
+
+def _of_prior(record: FitRecord | None) -> dict[str, float | int | str]:
+    if record is None:
+        return {}
+    found: dict[str, float | int | str] = {
+        "prior": record.kind,
+        "prior_mean_log_likelihood": record.mean_log_likelihood,
+    }
+    if record.tails:
+        found["prior_tail"] = min(record.tails)
+    return found
+
+
+def _of_bulk(result: Splitting) -> dict[str, float]:
+    """Return how the fitted law compares with the sample at the last level that this can tell."""
+    if not result.bulk:
+        return {}
+    last = result.bulk[-1]
+    found = {"bulk_log_ratio": last.log_prob - last.log_empirical, "bulk_margin": last.level}
+    if result.hybrid is not None:
+        found["hybrid_log_prob"] = result.hybrid.log_prob
+    return found

@@ -1,0 +1,219 @@
+"""One run through rising levels, chosen as it goes or frozen beforehand. Unit: nats."""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from likely.rare.splitting.config import Schedule, SplittingConfig
+from likely.rare.splitting.lockstep import Request
+from likely.rare.splitting.moving import Walk, tuned, walk
+from likely.rare.splitting.particles import Kernel, Particles
+from likely.rare.splitting.records import Level, Run, Stop
+from likely.rare.splitting.variance import one_run_variance
+
+_N_RIVALS = 8
+"""Closest rivals that a level's histogram names."""
+
+
+def run_levels(
+    kernel: Kernel,
+    config: SplittingConfig,
+    *,
+    schedule: Schedule | None = None,
+    rng: np.random.Generator,
+) -> Generator[Request, np.ndarray, Run]:
+    """Run particles from the prior up to the threshold.
+
+    At each level the particles below it die, the share that is left multiplies the estimate, and
+    as many particles as before are drawn, with replacement, from those alive and moved. With a
+    schedule this estimates the probability without bias, whatever the kernel: a sequential
+    Monte Carlo estimate of a normalising constant. Extinction is an estimate of 0.
+
+    Args:
+        kernel: How particles move; it keeps the prior.
+        config: ``n_particles``, ``n_steps``, ``threshold``, ``runner_up``; without a schedule
+            also ``survival``, ``max_levels`` and ``target_acceptance``.
+        schedule: Levels and step sizes; None to choose each level as the score that a share
+            ``survival`` of the particles reaches.
+        rng: Random stream of this run alone.
+
+    Returns:
+        The run.
+    """
+    particles = kernel.start(config.n_particles, rng=rng)
+    scores = yield Request(states=kernel.states(particles))
+    here = _State(
+        particles=particles, scores=scores, ancestors=np.arange(config.n_particles),
+        steps=tuple(move.first_step for move in kernel.moves), log_prob=0.0,
+        n_scored=config.n_particles,
+    )  # fmt: skip
+    done: list[Level] = []
+    while True:
+        level, stop = _next_level(scores=here.scores, done=done, config=config, schedule=schedule)
+        if stop is not None:
+            return _finished(here, done, stop=stop)
+        alive = np.flatnonzero(here.scores >= level)
+        record = _reached(here, level, alive)
+        if config.runner_up and len(alive):
+            states = kernel.states(here.particles.take(alive))
+            rivals = yield Request(states=states, wants_runner_up=True)
+            record = replace(record, runner_up=_histogram(rivals))
+        here = replace(here, log_prob=record.log_prob)
+        if level >= config.threshold or not len(alive):
+            done.append(record)
+            ancestors = here.ancestors[alive]
+            return _finished(here, done, stop="threshold" if len(alive) else "extinct",
+                             ancestors=ancestors)  # fmt: skip
+        if schedule is not None:
+            here = replace(here, steps=schedule.steps[len(done)])
+        here, walked = yield from _moved(kernel, config, here, level, alive, rng=rng)
+        done.append(_walked(record, walked))
+        if schedule is None and config.n_steps:
+            target = config.target_acceptance
+            here = replace(here, steps=tuned(here.steps, walked.moves, kernel, target=target))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """Where a run stands between levels."""
+
+    particles: Particles
+    scores: Float[np.ndarray, " n"]
+    ancestors: Int[np.ndarray, " n"]
+    steps: tuple[float, ...]
+    log_prob: float
+    n_scored: int
+
+
+def _next_level(
+    *,
+    scores: Float[np.ndarray, " n"],
+    done: list[Level],
+    config: SplittingConfig,
+    schedule: Schedule | None,
+) -> tuple[float, Stop | None]:
+    """Return the next level, and why the run must be given up instead, if it must."""
+    if schedule is not None:
+        return schedule.levels[len(done)], None
+    level = min(quantile_level(scores, config.survival), config.threshold)
+    if done and level <= done[-1].level:
+        above = scores[scores > done[-1].level]
+        if not len(above):
+            return level, "stuck"
+        # Scores of few values tie at the quantile: the next of them is the least rise there is.
+        level = min(float(above.min()), config.threshold)
+    if len(done) >= config.max_levels:
+        return level, "max_levels"
+    return level, None
+
+
+def quantile_level(scores: Float[np.ndarray, " n"], survival: float) -> float:
+    """Return the largest score that at least a share ``survival`` of the scores reaches.
+
+    >>> quantile_level(np.array([4.0, 1.0, 3.0, 2.0]), 0.5)
+    3.0
+    """
+    n_alive = max(1, math.ceil(survival * len(scores) - 1e-9))
+    return float(np.partition(scores, len(scores) - n_alive)[len(scores) - n_alive])
+
+
+def _reached(here: _State, level: float, alive: Int[np.ndarray, " k"]) -> Level:
+    """Return the record of a level before any move."""
+    n = len(here.scores)
+    share = math.log(len(alive) / n) if len(alive) else -math.inf
+    return Level(
+        level=level,
+        n_particles=n,
+        n_alive=len(alive),
+        log_prob=here.log_prob + share,
+        n_ancestors=len(np.unique(here.ancestors[alive])),
+    )
+
+
+def _moved(
+    kernel: Kernel,
+    config: SplittingConfig,
+    here: _State,
+    level: float,
+    alive: Int[np.ndarray, " k"],
+    *,
+    rng: np.random.Generator,
+) -> Generator[Request, np.ndarray, tuple[_State, Walk]]:
+    """Return the run after drawing particles from those alive and moving all of them."""
+    parents = alive[rng.integers(len(alive), size=len(here.scores))]
+    particles = here.particles.take(parents)
+    walked = yield from walk(
+        kernel, particles, here.scores[parents], floor=level, steps=here.steps,
+        n_steps=config.n_steps, rng=rng,
+    )  # fmt: skip
+    moved = replace(
+        here,
+        particles=particles,
+        scores=walked.scores,
+        ancestors=here.ancestors[parents],
+        n_scored=here.n_scored + walked.n_scored,
+    )
+    return moved, walked
+
+
+def _walked(record: Level, walked: Walk) -> Level:
+    """Return the record of a level with what the moves did."""
+    return replace(
+        record,
+        moves=walked.moves,
+        score_lag1=walked.lag1,
+        score_kept=walked.kept,
+        never_moved=float(1.0 - walked.moved.mean()) if len(walked.trace) > 1 else None,
+    )
+
+
+def _finished(
+    here: _State,
+    done: list[Level],
+    *,
+    stop: Stop,
+    ancestors: Int[np.ndarray, " k"] | None = None,
+) -> Run:
+    """Return the record of a run that ended so."""
+    counted = here.ancestors if ancestors is None else ancestors
+    variance = None
+    if stop == "threshold":
+        n = len(here.scores)
+        variance = one_run_variance(counted, n_particles=n, n_draws=len(done) - 1)
+    reached = [level.log_prob for level in done if level.n_alive]
+    return Run(
+        log_prob=here.log_prob if stop in ("threshold", "extinct") else None,
+        stop=stop,
+        levels=tuple(done),
+        relative_variance=variance,
+        n_ancestors=len(np.unique(counted)),
+        n_scored=here.n_scored,
+        log_reached=reached[-1] if reached else 0.0,
+    )
+
+
+def _histogram(rivals: Int[np.ndarray, " n"]) -> tuple[tuple[int, float], ...]:
+    """Return the commonest numbers and their shares, largest first, smaller number before."""
+    numbers, counts = np.unique(rivals, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:_N_RIVALS]
+    return tuple((int(numbers[k]), float(counts[k] / len(rivals))) for k in order)
+
+
+def frozen(run: Run, *, threshold: float) -> Schedule:
+    """Return the levels and step sizes of a run, to be used again.
+
+    Levels of a run that was given up are followed by the threshold at once: what is estimated
+    with them stays unbiased, but the last share is then small.
+
+    Args:
+        run: A pilot.
+        threshold: The last level.
+    """
+    inner = [level for level in run.levels if level.level < threshold]
+    return Schedule(
+        levels=(*(level.level for level in inner), threshold),
+        steps=tuple(tuple(move.step for move in level.moves) for level in inner),
+    )

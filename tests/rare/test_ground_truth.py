@@ -1,0 +1,186 @@
+"""Truths: exact where all inputs are gone through, unbiased and with honest ends where not."""
+
+import math
+from itertools import islice
+
+import numpy as np
+import pytest
+from jaxtyping import Float
+from scipy.stats import binom
+
+import likely
+from likely import rare
+from likely.errors import InputError, StoreError
+from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
+from likely.rare.ground_truth import framed, weighted_interval
+
+
+def skewed_law(model, n_places, *, seed=0, size=6):
+    """Return places with skewed laws over a few ids, the last place constant."""
+    rng = np.random.default_rng(seed)
+    places = []
+    for _ in range(n_places):
+        ids = rng.choice(model.info.n_tokens, size=size, replace=False).tolist()
+        places.append({one: 4.0**-k for k, one in enumerate(ids)})
+    return rare.independent([*places, {7: 1.0}], model)
+
+
+def product_model():
+    """Win with "x" after "a" in the first and "b" in the second place, else the third place's."""
+
+    def law(before):
+        first, second, third = (*before[1:], "b", "b", "b")[:3]
+        winner = "x" if (first, second) == ("a", "b") else third
+        return {"a": 0.2, "b": 0.2, "x": 0.2, winner: 0.6}
+
+    return likely.TableModel(["a", "b", "x"], law)
+
+
+def product_law(model):
+    return rare.independent([{"a": 1e-6, "b": 1}, {"b": 1e-5, "a": 1}, {"a": 1, "b": 3}], model)
+
+
+def test_products_of_small_probabilities_are_exact():
+    model = product_model()
+    truth = rare.truth(model, product_law(model), n=100)
+    assert truth.is_exact
+    p, r = 1e-6 / (1 + 1e-6), 1e-5 / (1 + 1e-5)
+    assert truth.prob(2).value == pytest.approx(p * r, rel=1e-12)
+    assert truth.prob(1).value == pytest.approx(0.75 * (1 - p * r), rel=1e-12)
+    assert truth.probs.sum() == pytest.approx(1.0, abs=1e-12)
+    assert truth.prob(0).is_exact
+
+
+def test_events_of_every_kind_are_enumerated():
+    model = product_model()
+    law = product_law(model)
+    found = rare.enumerate_events(model, law, ["a", rare.any_of(["a", "x"], model)])
+    truth = rare.truth(model, law)
+    assert found[0].value == pytest.approx(truth.prob(0).value, rel=1e-12)
+    assert found[1].value == pytest.approx(truth.prob(0).value + truth.prob(2).value, rel=1e-12)
+
+
+def test_endings_are_those_that_cost_the_fewest_evaluations():
+    model = product_model()
+    law = product_law(model)
+    one = endings_of(law, most=3)  # 3 / 2 + 1 evaluations an input
+    assert one.tokens.tolist() == [[0], [1]]
+    np.testing.assert_allclose(one.probs, [0.25, 0.75])
+    assert one.effective_number == pytest.approx(1 / (0.0625 + 0.5625))
+    assert endings_of(law, most=4).tokens.shape == (2, 1)  # 2 / 4 + 2 are no fewer
+    long = rare.independent([{"a": 1}] * 9 + [{"a": 1, "b": 1}] * 3, model)
+    two = endings_of(long, most=7)
+    assert two.tokens.shape == (4, 2)  # 11 / 4 + 2 are fewer than 12 / 2 + 1
+    assert two.probs.sum() == pytest.approx(1.0)
+    fixed = rare.independent([{"a": 1, "b": 1}, {"a": 1, "b": 1}, {"x": 1}], model)
+    assert endings_of(fixed, most=2).tokens.tolist() == [[0, 2], [1, 2]]
+    assert endings_of(rare.listed([[0], [1]], model)).tokens.shape == (1, 0)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "window", "toy_bpe"])
+def test_shared_stems_count_what_whole_inputs_count(name, request):
+    """Against full enumeration: a sum of stems' shares is unbiased, token by token."""
+    model = request.getfixturevalue(name)
+    law = skewed_law(model, 4)
+    exact = rare.truth(model, law, n=law.n_inputs)
+    assert exact.is_exact
+    counts = Counts.none(model.info.n_vocab)
+    for more in islice(iter_counts(model, law, seed=1), 60):
+        counts += more
+    found = framed(model, law, counts, seed=1)
+    assert counts.n_stems == 60 * STEMS
+    assert found.probs.sum() + found.tied == pytest.approx(1.0, abs=1e-9)
+    variance = counts.squares[:-1] / counts.n_stems - found.probs**2
+    seen = counts.stems[:-1] >= 20
+    z = (found.probs - exact.probs)[seen] / np.sqrt(variance[seen] / counts.n_stems + 1e-30)
+    varies = variance[seen] > 1e-12
+    assert varies.sum() >= 3
+    assert np.abs(z[varies]).max() < 4.5
+    assert (exact.probs[~seen & (exact.probs > 0)] < 0.01).all()
+
+
+def test_stopping_and_going_on_gives_the_counts_of_one_run(gpt2):
+    law = skewed_law(gpt2, 3)
+    whole = Counts.none(gpt2.info.n_vocab)
+    for more in islice(iter_counts(gpt2, law, seed=2, most_endings=4096), 3):
+        whole += more
+    parts = Counts.none(gpt2.info.n_vocab)
+    for first, n in ((0, 1), (1, 2)):
+        run = iter_counts(gpt2, law, seed=2, first_block=first, most_endings=4096)
+        for more in islice(run, n):
+            parts += more
+    np.testing.assert_array_equal(whole.total, parts.total)
+    np.testing.assert_array_equal(whole.inputs, parts.inputs)
+    assert whole.n_inputs == 3 * STEMS * 6
+
+
+def coverage(q: float, weights: Float[np.ndarray, "k"], *, n_stems: int, rounds: int) -> float:
+    """Return how often the interval holds when a stem adds one of the weights, rarely."""
+    rng = np.random.default_rng(11)
+    rate = q / float(weights.mean())  # how often a stem adds anything
+    held = 0
+    for _ in range(rounds):
+        added = rng.choice(weights, size=rng.binomial(n_stems, rate))
+        low, high = weighted_interval(
+            float(added.sum()), float((added**2).sum()), float(added.max(initial=0.0)),
+            (len(added), n_stems), level=0.95,
+        )  # fmt: skip
+        held += low <= q <= high
+    return held / rounds
+
+
+@pytest.mark.parametrize("expected", [4.0, 40.0, 400.0])
+@pytest.mark.parametrize("kind", ["equal", "spread"])
+def test_intervals_of_weighted_counts_hold(expected, kind):
+    rng = np.random.default_rng(3)
+    weights = np.full(50, 0.01) if kind == "equal" else rng.lognormal(-6.0, 1.0, 50)
+    n_stems, rounds = 100_000, 600
+    q = expected / n_stems * float(weights.mean())
+    # 600 rounds at 95 %: 91.5 % has a chance of 1e-4 or so.
+    assert coverage(q, weights, n_stems=n_stems, rounds=rounds) >= 0.915
+
+
+def test_a_token_that_is_never_seen_has_an_upper_limit_alone():
+    low, high = weighted_interval(0.0, 0.0, 0.0, (0, 1000), level=0.95)
+    assert low == 0.0
+    assert high == pytest.approx(-math.log(0.025) / 1000)
+    assert binom.pmf(0, 1000, high) <= 0.025
+
+
+def test_a_token_that_every_stem_gives_alike_is_not_called_exact():
+    low, high = weighted_interval(50.0, 25.0, 0.5, (100, 100), level=0.95)
+    assert 0.48 < low < 0.5 < high < 0.53
+
+
+def test_effective_inputs_of_independent_inputs_are_their_number():
+    model = likely.TableModel(["a", "b", "c"], lambda before: {before[-1]: 0.9, "c": 0.1})
+    law = rare.listed([[0], [1]], model, weights=[0.9, 0.1])
+    counts = next(iter_counts(model, law, seed=0))
+    found = framed(model, law, counts, seed=0)
+    np.testing.assert_allclose(found.effective_inputs[:3], [STEMS, STEMS, 0.0])
+
+
+def test_truths_come_back_from_their_files(tmp_path, gpt2):
+    law = skewed_law(gpt2, 3)
+    found = rare.truth(gpt2, law, n=100)
+    path = tmp_path / "truth.parquet"
+    found.save(path)
+    again = rare.Truth.load(path)
+    np.testing.assert_array_equal(again.counts.total, found.counts.total)
+    np.testing.assert_array_equal(again.counts.stems, found.counts.stems)
+    assert again.counts.spent == found.counts.spent
+    assert (again.law, again.fingerprint, again.n_endings) == (
+        law.fingerprint, gpt2.info.fingerprint, found.n_endings,
+    )  # fmt: skip
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(StoreError, match="cannot read a truth"):
+        rare.Truth.load(path)
+
+
+def test_unusable_questions_get_one_line():
+    model = product_model()
+    law = product_law(model)
+    with pytest.raises(InputError, match="n=0"):
+        rare.truth(model, law, n=0)
+    with pytest.raises(InputError, match="ids 0 to 3, got 9"):
+        rare.truth(model, law).prob(9)

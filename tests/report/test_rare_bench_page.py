@@ -1,0 +1,137 @@
+"""The page of a comparison: numbers of the summaries, what is best, what a zero does."""
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+import rare_cases as make
+from page_parts import Page
+
+from likely.core.jsonio import encode
+from likely.rare.bench.plan import BenchConfig
+from likely.rare.bench.summary import summarise
+from likely.report.rare_bench_page import bench_page
+
+METHODS = ("naive", "itgis", "qld")
+CONFIG = BenchConfig(methods=METHODS, budget=4096, seeds=2)
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+ROWS = make.rows(
+    METHODS, ("tiny-1l", "tiny-2l"), laws=("hex",), per_decade=1, seeds=2, text=HOSTILE
+)
+SUMMARIES = summarise(ROWS)
+
+
+def page_of(rows=ROWS, summaries=SUMMARIES, config=CONFIG):
+    html = bench_page(rows, summaries, config)
+    page = Page(html)
+    (body,) = ["".join(texts) for tag, _, texts in page.elements if tag == "main"]
+    return html, page, re.sub(r"\s+", " ", body)
+
+
+@pytest.fixture(scope="module")
+def both(summaries):
+    return page_of(ROWS, summaries, is_drawn=True)
+
+
+def tables(page):
+    """Return each table of methods by caption: rows of (name, cells, looks)."""
+    found = []
+    for tag, attributes, texts in page.elements:
+        if tag == "table" and "methods" in (attributes.get("class") or ""):
+            found.append([])
+        elif tag == "caption":
+            found[-1].append("".join(texts))
+        elif tag == "tr" and found:
+            found[-1].append([])
+        elif tag in ("td", "th") and found and isinstance(found[-1][-1], list):
+            found[-1][-1].append(("".join(texts), (attributes.get("class") or "").split()))
+    return [
+        (caption, {row[0][0]: row[1:] for row in rows if row[0][0] != "Method"})
+        for caption, *rows in found
+    ]
+
+
+def test_numbers_are_those_of_the_summaries(both, summaries):
+    (caption, errors), (_, logs), (_, spb) = tables(both[1])[:3]
+    assert caption == "Errors and cost"
+    assert [row[5][0] for row in logs.values()][:3] == ["0.500"] * 3
+    for one in summaries:
+        if one.arm != "calls" or len(one.models) == 1:
+            continue
+        name = one.method + (" *" if one.method == "qld" else "")
+        assert errors[name][0][0] == f"{100 * one.zero_rate:.0f} %"
+        assert errors[name][5][0] == "4,096"
+        mean = one.losses["logMSE"].mean
+        assert logs[name][0][0] == "∞" if math.isinf(mean) else f"{mean:.3g}"
+        mean = one.losses["SPB 1.5"].mean
+        assert float(spb[name][1][0].replace(",", "")) == pytest.approx(mean, rel=6e-3)
+
+
+def test_zeros_are_infinite_where_they_are_and_left_out_where_it_is_said(both):
+    (_, errors), (_, logs), _ = tables(both[1])[:3]
+    assert errors["naive"][1][0] == "−∞"
+    assert [logs["naive"][k][0] for k in (0, 2)] == ["∞", "∞"]
+    assert "∞" not in [logs["naive"][k][0] for k in (1, 3)]
+    assert "one zero makes logMSE and IS infinite (∞)" in both[2]
+
+
+def test_the_best_is_marked_where_methods_are_comparable(both):
+    (_, errors), (_, logs), (_, spb) = tables(both[1])[:3]
+    assert "best" in logs["itgis"][0][1]
+    assert "best" in spb["itgis"][1][1]
+    for k in (1, 3, 4):  # zeros left out, and the fit that knows the truth
+        assert not any("best" in row[k][1] for row in logs.values())
+    for k in (2, 3, 4, 5, 6):
+        assert not any("best" in row[k][1] for row in errors.values())
+    assert not any("best" in look for _, look in spb["best constant"])
+
+
+def test_methods_with_other_targets_have_no_best():
+    rows = [r for r in ROWS if r["method"] != "qld" or r["token"] != 0]
+    _, page, body = page_of(rows, summarise(rows))
+    own = tables(page)[:3]
+    assert not any("best" in look for _, table in own for row in table.values() for _, look in row)
+    assert "Not comparable." in body
+
+
+def test_too_low_a_coverage_is_a_doubt(summaries):
+    low = [replace(one, coverage=0.5) for one in summaries]
+    errors = tables(page_of(ROWS, low)[1])[0][1]
+    assert all("doubt" in row[3][1] for row in errors.values())
+    full = [replace(one, coverage=0.95) for one in summaries]
+    errors = tables(page_of(ROWS, full)[1])[0][1]
+    assert not any("doubt" in row[3][1] for row in errors.values())
+
+
+def test_each_arm_has_tables_of_all_models_and_of_each_and_its_figures(both):
+    _, page, body = both
+    assert len(tables(page)) == 2 * 3 * 3
+    images = [a for tag, a, _ in page.elements if tag == "img"]
+    assert len(images) == 6
+    assert all(a["src"].startswith("data:image/svg+xml;base64,") for a in images)
+    assert "Equal calls" in body
+    assert "the time that itgis took for 4,096" in body
+
+
+def test_targets_stand_with_their_truth_and_mean_estimates(both):
+    _, page, body = both
+    cells = [content for _, content in page.with_class("num")]
+    assert "3.16 × 10⁻⁹" in cells
+    assert "0" in cells
+    assert HOSTILE.replace(" ", "␣") in body
+
+
+def test_hostile_text_shows_as_text(both, summaries):
+    html, page, _ = both
+    assert "<img src=x" not in html
+    data = page.data()["bench"]
+    assert [one["method"] for one in data["summaries"]] == [one.method for one in summaries]
+    assert data["summaries"][0]["bias"] == encode(summaries[0].bias)
+
+
+def test_a_comparison_without_targets_says_so():
+    _, page, _ = page_of([], [])
+    (lead,) = page.with_class("lead")
+    assert "nothing was compared" in lead[1]
+    assert not page.with_class("methods")
