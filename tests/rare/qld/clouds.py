@@ -5,7 +5,7 @@ import numpy as np
 from likely.rare.event import Event, margins
 from likely.rare.qld.cloud import Cloud
 from likely.rare.qld.decomposition import intervals, largest_intervals
-from likely.rare.qld.sampling import count_pairs
+from likely.rare.qld.sampling import iter_pairs
 from likely.rare.qld.split import split
 from likely.rare.qld.survey import survey
 from likely.rare.qld.survival import Counted
@@ -65,4 +65,4 @@ def pairs_of(cloud, event):
     parts = split_of(cloud, event)
     law = Counted(values=parts.values)
     found = intervals_of(parts, cloud, law)
-    return parts, found, count_pairs(parts, cloud, found, law)
+    return parts, found, next(iter_pairs([parts], cloud, [found], [law]))

@@ -69,8 +69,9 @@ def claims(
     found = []
     for lines, pressing in zip(split.lines, split.pressing, strict=True):
         rows = survey.may_win(lines, split.along[:first], law.last)
+        moved = Moved(rows=rows, along=split.along[rows].astype(np.float64))
         claim = Claim(
-            lines=lines, law=law, moved=Moved(rows=rows, along=split.along[rows]),
+            lines=lines, law=law, moved=moved,
             bounds=Bounds.whole(len(rows)), masses=np.zeros(len(rows)),
         )  # fmt: skip
         claim = claim.narrowed(pressing)

@@ -22,7 +22,7 @@ from likely.rare.method import Task
 from likely.rare.misfit import UNCHECKED, misfit_warnings, observable
 from likely.rare.qld.cloud import Cloud
 from likely.rare.qld.decomposition import intervals, largest_intervals, log_total
-from likely.rare.qld.sampling import Pairs, count_pairs, tail_interval
+from likely.rare.qld.sampling import Pairs, iter_pairs, tail_interval
 from likely.rare.qld.split import Split, split
 from likely.rare.qld.survey import Survey, survey
 from likely.rare.qld.survival import Counted, Extended, Tail
@@ -88,43 +88,37 @@ class Qld:
         cloud = _whitened(activations, self.ridge)
         if cloud is None:
             return _all_counted(activations, events, level=level)
-        seen = survey(cloud, events)
-        scored = Spent(scores=len(activations), seconds=time.perf_counter() - began)
-        share = (activations.spent + scored).divided(len(events))
+        share = activations.spent + Spent(
+            scores=len(activations), seconds=time.perf_counter() - began
+        )
         found: list[Found] = []
         for start in range(0, len(events), TOGETHER):
-            places = range(start, min(start + TOGETHER, len(events)))
-            found += self._some(cloud, seen, events, places, level=level, share=share)
+            some = events[start : start + TOGETHER]
+            found += self._some(cloud, some, level=level, share=share.divided(len(events)))
         return tuple(found)
 
     def _some(
-        self,
-        cloud: Cloud,
-        seen: Survey,
-        events: Sequence[Event],
-        places: range,
-        *,
-        level: float,
-        share: Spent,
+        self, cloud: Cloud, events: Sequence[Event], *, level: float, share: Spent
     ) -> list[Found]:
         """Return what is found of some events, whose activations are checked together."""
         began = time.perf_counter()
-        parts = split(cloud, [events[place] for place in places])
+        seen = survey(cloud, events)
+        parts = split(cloud, events)
         real = [one for one in parts if one is not None]
         laws = [Counted(values=one.values) for one in real]
-        exact = iter(zip(laws, intervals(real, seen, laws), strict=True))
+        exact = intervals(real, seen, laws)
+        counted = iter(zip(laws, iter_pairs(real, cloud, exact, laws), strict=True))
         answers = []
-        for place, one in zip(places, parts, strict=True):
-            margins = seen.margins[:, place]
+        for event, one, margins in zip(events, parts, seen.margins.T, strict=True):
             if one is None:
-                answers.append(_counted(margins, events[place], level=level, why=_NEVER))
+                answers.append(_counted(margins, event, level=level, why=_NEVER))
                 continue
-            law, found = next(exact)
-            answer = _from_pairs(one, count_pairs(one, cloud, found, law), level)
+            law, pairs = next(counted)
+            answer = _from_pairs(one, pairs, level)
             if self.tail != "none":
                 answer = _with_tail(answer, one, cloud, seen, self.tail, level)
-            answers.append(_checked(answer, one, seen, law, events[place], margins))
-        spent = share + Spent(seconds=(time.perf_counter() - began) / len(places))
+            answers.append(_checked(answer, one, seen, law, event, margins))
+        spent = share + Spent(seconds=(time.perf_counter() - began) / len(events))
         return [replace(answer, spent=spent) for answer in answers]
 
 

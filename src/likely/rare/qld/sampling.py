@@ -9,6 +9,7 @@ identity. Left out, intervals of frequent events are a tenth too narrow.
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,29 +73,31 @@ class Pairs:
         return gamma_interval(self.share, error, largest=largest, level=level)
 
 
-def count_pairs(split: Split, cloud: Cloud, found: Intervals, law: Counted) -> Pairs:
-    """Return how many pairs hit, and the influence of each activation.
+def iter_pairs(
+    splits: Sequence[Split], cloud: Cloud, found: Sequence[Intervals], laws: Sequence[Counted]
+) -> Iterator[Pairs]:
+    """Yield for each event how many pairs hit, and the influence of each activation.
 
     Args:
-        split: Of the event.
+        splits: One for each event.
         cloud: The activations.
-        found: The intervals of all activations.
-        law: The parts along the direction, counted.
+        found: For each event the intervals of all activations.
+        laws: For each event the parts along its direction, counted.
     """
     n = len(cloud.points)
-    first, after = law.ranks(found.low, found.high)
-    counts = after - first
-    of_rest = np.bincount(found.rows, weights=counts, minlength=n) / n
-    steps = np.bincount(first, minlength=n + 1) - np.bincount(after, minlength=n + 1)
-    of_part = np.empty(n)
-    of_part[split.order] = np.cumsum(steps)[:n] / n
-    sums = np.concatenate([np.zeros(1), np.cumsum(law.values)])
-    pull = (sums[after] - sums[first]) @ _rests(split, cloud, found) / n**2
-    share = int(counts.sum()) / n**2
-    influence = (
-        of_rest + of_part - 2.0 * share + split.along * (cloud.rough @ pull.astype(np.float32))
-    )
-    return Pairs(count=int(counts.sum()), influence=influence)
+    events = list(zip(splits, found, laws, strict=True))
+    pulls = np.array([_pull(*event, cloud) for event in events], dtype=np.float32)
+    # With the pull, which is at right angles to the direction, a whole point is as its rest.
+    leans = pulls.reshape(-1, cloud.rough.shape[1]) @ cloud.rough.T
+    for (one, intervals, law), lean in zip(events, leans, strict=True):
+        first, after = law.ranks(intervals.low, intervals.high)
+        count = int((after - first).sum())
+        of_rest = np.bincount(intervals.rows, weights=after - first, minlength=n)
+        steps = np.bincount(first, minlength=n + 1) - np.bincount(after, minlength=n + 1)
+        of_part = np.empty(n)
+        of_part[one.order] = np.cumsum(steps)[:n]
+        influence = (of_rest + of_part) / n - 2.0 * count / n**2 + one.along * lean
+        yield Pairs(count=count, influence=influence)
 
 
 def tail_interval(
@@ -133,6 +136,15 @@ def tail_interval(
     error = math.sqrt((BLOCKS - 1) / BLOCKS * float(np.square(logs - logs.mean()).sum()))
     half = error * float(student.isf((1.0 - level) / 2.0, BLOCKS - 1))
     return whole - half, min(whole + half, 0.0)
+
+
+def _pull(split: Split, found: Intervals, law: Counted, cloud: Cloud) -> Float[np.ndarray, "d"]:
+    """Return the mean of part times rest over all pairs, those that do not hit counting 0."""
+    first, after = law.ranks(found.low, found.high)
+    sums = np.concatenate([np.zeros(1), np.cumsum(law.values)])
+    return np.asarray(
+        (sums[after] - sums[first]) @ _rests(split, cloud, found) / len(cloud.points) ** 2
+    )
 
 
 def _rests(split: Split, cloud: Cloud, found: Intervals) -> Float[np.ndarray, "m d"]:

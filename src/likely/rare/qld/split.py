@@ -22,7 +22,7 @@ class Split:
     Attributes:
         direction: Shape ``(d,)``, of length 1.
         distance: Standard deviations from the mean to the nearest point of the event.
-        along: Shape ``(n,)``: the part of each activation along the direction.
+        along: Shape ``(n,)``, float32: the part of each activation along the direction.
         order: Shape ``(n,)``: places of activations by that part, the least first.
         lines: One for each winner that can win.
         pressing: For each of them the rivals that bound it most tightly near its own such point.
@@ -38,7 +38,7 @@ class Split:
     @property
     def values(self) -> Float[np.ndarray, "n"]:
         """The parts along the direction, ascending."""
-        return np.asarray(self.along[self.order])
+        return np.asarray(self.along[self.order], dtype=np.float64)
 
     def at_margin(self, easier: float) -> "Split":
         """Return the split of the event whose margin is less by so many nats."""
@@ -86,13 +86,12 @@ def _split(
     direction: Float[np.ndarray, "d"],
     found: list[tuple[Contest, Nearest]],
 ) -> Split:
-    along = parts.astype(np.float64)
     lines = tuple(Lines(contest, direction) for contest, _ in found)
     return Split(
         direction=direction,
         distance=min(nearest.distance for _, nearest in found),
-        along=along,
-        order=np.argsort(parts),
+        along=parts,
+        order=np.argsort(parts).astype(np.int32),
         lines=lines,
         pressing=tuple(
             one.pressing(nearest.point, PRESSING)

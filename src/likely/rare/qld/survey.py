@@ -4,7 +4,7 @@ The best tokens of an activation bound where it may be moved so that another one
 activations and rare events they alone show that no observed position will do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,12 +28,14 @@ class Survey:
 
     Attributes:
         margins: Shape ``(n, E)``: by how much the best winner of each event leads.
+        single: For the winner of each event that has but one, the event's column.
         tokens: Shape ``(n, K)``: the best tokens of each activation, the best first.
         logits: Shape ``(n, K)``: their logits.
         slack: By how much two logits may differ from what they are.
     """
 
     margins: Float[np.ndarray, "n E"]
+    single: Mapping[int, int]
     tokens: Int[np.ndarray, "n K"]
     logits: Float[np.ndarray, "n K"]
     slack: float
@@ -48,9 +50,7 @@ class Survey:
             along: Shape ``(m,)``: positions of the first ``m`` activations.
             last: The position.
         """
-        cloud, winner = lines.contest.cloud, lines.contest.winner
-        own = cloud.rough[: len(along)] @ cloud.weight[winner].astype(np.float32)
-        own += np.float32(cloud.offset[winner] - lines.contest.above + self.slack)
+        own = self._own(lines, len(along)) + np.float32(self.slack - lines.contest.above)
         rows: Int[np.ndarray, "l"] | slice = slice(len(along))
         for ranks in _STAGES:
             # A token that does not bound the winner from below has a pace of 0, and says nothing.
@@ -61,6 +61,16 @@ class Survey:
             rows = kept if isinstance(rows, slice) else rows[kept]
         return np.asarray(rows)
 
+    def _own(self, lines: Lines, m: int) -> Float[np.ndarray, "m"]:
+        """Return the winner's logits at the first ``m`` activations."""
+        cloud, winner = lines.contest.cloud, lines.contest.winner
+        if winner not in self.single:
+            own = cloud.rough[:m] @ cloud.weight[winner].astype(np.float32)
+            return np.asarray(own + np.float32(cloud.offset[winner]))
+        is_best = self.tokens[:m, 0] == winner
+        others = np.where(is_best, self.logits[:m, 1], self.logits[:m, 0])
+        return np.asarray(self.margins[:m, self.single[winner]] + others)
+
 
 def survey(cloud: Cloud, events: Sequence[Event]) -> Survey:
     """Return margins of events and the best tokens at every activation.
@@ -70,14 +80,15 @@ def survey(cloud: Cloud, events: Sequence[Event]) -> Survey:
         events: Of one step each.
     """
     n, n_best = len(cloud.points), min(BEST, len(cloud.offset))
+    single = [place for place, event in enumerate(events) if len(event.winners) == 1]
+    winners = np.array([events[place].winners[0] for place in single], dtype=np.int64)
     found = Survey(
-        margins=np.empty((n, len(events)), order="F"),
+        margins=np.empty((n, len(events)), dtype=np.float32, order="F"),
+        single={events[place].winners[0]: place for place in single},
         tokens=np.empty((n, n_best), dtype=np.int32, order="F"),
         logits=np.empty((n, n_best), dtype=np.float32, order="F"),
         slack=2.0 * cloud.rounding,
     )
-    single = [place for place, event in enumerate(events) if len(event.winners) == 1]
-    winners = np.array([events[place].winners[0] for place in single], dtype=np.int64)
     for part, logits in cloud.iter_logits(_BLOCK):
         best = torch.from_numpy(logits).topk(n_best, dim=1)
         tokens, values = best.indices.numpy(), best.values.numpy()
