@@ -17,7 +17,7 @@ from likely.rare.qld.split import Split
 from likely.rare.qld.survey import Survey
 from likely.rare.qld.survival import Survival
 
-SCOUTS = 64
+SCOUTS = 48
 """Activations that are checked first, to learn which rivals bound the others."""
 _LEAST, _MOST = 128, 1024  # activations that are checked at a time, doubling
 _BLOCK = 4096  # activations whose logits serve many claims

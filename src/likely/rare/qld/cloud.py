@@ -10,7 +10,7 @@ from likely.rare.event import Event
 from likely.rare.qld.direction import Nearest, nearest_point
 from likely.rare.qld.whitening import fit_whitening
 
-KEPT = 512
+KEPT = 256
 """Activations, the first ones, whose float32 logits are kept; all others are made when needed."""
 
 

@@ -5,6 +5,7 @@ into non-negative least squares: an active-set method that ends at the exact sol
 that there is none. It runs on the most competitive rivals; all others are checked afterwards.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +68,8 @@ def nearest_point(
     >>> nearest_point(tokens, 0, np.array([-np.inf, 6.0, -1.0])).point.tolist()
     [3.0, 0.0]
     """
-    lengths = _distances(tokens, winner)
+    products = tokens @ tokens[winner]
+    lengths = _distances(tokens, winner, products)
     is_flat = lengths <= 1e-12 * max(float(lengths.max()), 1e-300)
     if (needs[is_flat] > 0.0).any():
         return None
@@ -76,7 +78,9 @@ def nearest_point(
     if not (need > 0.0).any():
         nowhere = np.array([], dtype=np.int64)
         return Nearest(point=np.zeros(tokens.shape[1]), active=nowhere, residual=0.0)
-    working = _most_needy(tokens, winner, lengths, need)
+    way = math.sqrt(float(products[winner]))
+    gained = (products[winner] - products) / lengths
+    working = _most_needy(need, 5.0 * gained / way if way > 0.0 else np.zeros(len(need)))
     for _ in range(_ROUNDS):
         unit = (tokens[winner] - tokens[working]) / lengths[working, None]
         solved = _least_distance(unit, need[working])
@@ -96,30 +100,29 @@ def nearest_point(
     )
 
 
-def _distances(tokens: Float[np.ndarray, "V d"], winner: int) -> Float[np.ndarray, "V"]:
+def _distances(
+    tokens: Float[np.ndarray, "V d"], winner: int, products: Float[np.ndarray, "V"]
+) -> Float[np.ndarray, "V"]:
     """Return how far each token's vector is from the winner's, without another such table."""
     squares = np.einsum("vd,vd->v", tokens, tokens)
-    apart = squares - 2.0 * (tokens @ tokens[winner]) + squares[winner]
+    apart = squares - 2.0 * products + squares[winner]
     near = apart < 1e-6 * (squares + squares[winner])  # where digits cancel
     apart[near] = np.square(tokens[near] - tokens[winner]).sum(axis=1)
     return np.asarray(np.sqrt(apart))
 
 
 def _most_needy(
-    tokens: Float[np.ndarray, "V d"],
-    winner: int,
-    lengths: Float[np.ndarray, "V"],
-    need: Float[np.ndarray, "V"],
+    need: Float[np.ndarray, "V"], gained: Float[np.ndarray, "V"]
 ) -> Int[np.ndarray, "w"]:
-    """Return the rivals that are strongest at the mean, and on the winner's own way."""
-    way = tokens[winner] - tokens.mean(axis=0)
-    ahead = (tokens[winner] @ way - tokens @ way) / lengths
-    length = float(np.linalg.norm(way))
-    later = need - 5.0 * ahead / length if length > 0.0 else need
+    """Return the rivals that are strongest at the mean, and those strongest later.
+
+    Args:
+        need: By how much the lead over each must grow.
+        gained: By how much it grows on the winner's own way, to where others fell behind.
+    """
     half = min(FIRST // 2, len(need) - 1)
-    strongest = np.union1d(
-        np.argpartition(-need, half)[:half], np.argpartition(-later, half)[:half]
-    )
+    firsts = [np.argpartition(-one, half)[:half] for one in (need, need - gained)]
+    strongest = np.union1d(*firsts)
     return np.asarray(strongest[np.isfinite(need[strongest])])
 
 

@@ -16,7 +16,7 @@ from likely.rare.qld.cloud import Contest
 
 FLAT = 1e-12
 """Growth, as a share of the largest, below which a lead counts as constant along the direction."""
-SWEEP = 1 << 18
+SWEEP = 1 << 19
 """Numbers that a sweep over all rivals holds at a time."""
 
 
@@ -77,10 +77,16 @@ class Lines:
     Args:
         contest: The winner and its rivals.
         direction: Shape ``(d,)``, of length 1.
+        growth: Shape ``(V,)``: of the leads along it, if it is known.
     """
 
-    def __init__(self, contest: Contest, direction: Float[np.ndarray, "d"]) -> None:
-        growth = contest.growth(direction)
+    def __init__(
+        self,
+        contest: Contest,
+        direction: Float[np.ndarray, "d"],
+        growth: Float[np.ndarray, "V"] | None = None,
+    ) -> None:
+        growth = contest.growth(direction) if growth is None else growth
         edge = FLAT * float(np.abs(growth).max())
         self.contest = contest
         self.direction = direction

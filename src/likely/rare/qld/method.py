@@ -36,7 +36,7 @@ FEW = 10.0
 """Effective pairs below which an estimate is called coarse."""
 TOGETHER = 256
 """Events whose activations are checked in one pass over the logits."""
-CHECKED = 512
+CHECKED = 256
 """Activations whose rests are recombined at the level where the law is compared to the sample."""
 INDEPENDENCE = (
     "the interval covers sampling error alone, not whether the part of activations along the "

@@ -11,7 +11,7 @@ from likely.rare.qld.cloud import Cloud, Contest
 from likely.rare.qld.direction import Nearest
 from likely.rare.qld.lines import Lines
 
-PRESSING = 48
+PRESSING = 32
 """Rivals of each winner that bound intervals first."""
 
 
@@ -43,7 +43,9 @@ class Split:
     def at_margin(self, easier: float) -> "Split":
         """Return the split of the event whose margin is less by so many nats."""
         lines = tuple(
-            Lines(replace(one.contest, above=one.contest.above - easier), self.direction)
+            Lines(
+                replace(one.contest, above=one.contest.above - easier), self.direction, one.growth
+            )
             for one in self.lines
         )
         return replace(self, lines=lines)
