@@ -2,7 +2,7 @@
 
 Same activations, process and machine. The reference takes each target by itself, so it is timed on
 some of the targets and its time for all is theirs in proportion; ours is timed on all of them. Each
-of its calls whitens anew, as the formulas of one target do (a tenth of its time). The
+of its calls whitens anew, as the formulas of one target do (an eighth of its time). The
 goal is a ratio of 50. Model calls are the same on both sides and left out.
 
     python benchmarks/within_rare_qld.py --model tiny-2l
