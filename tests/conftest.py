@@ -34,5 +34,5 @@ __all__ = [
 ]
 
 settings.register_profile("dev", max_examples=25, deadline=None)
-settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
+settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")

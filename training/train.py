@@ -36,7 +36,9 @@ class Settings:
         width, heads, length: Shape of the model.
         batch: Windows in a step.
         rate: Highest learning rate, reached after `warm_up` steps; it ends at a twentieth of it.
-        decay: Weight decay of the matrices.
+        decay: Weight decay of the matrices that ``optimiser`` decays.
+        optimiser: ``adamw`` for all weights; or ``muon`` for the matrices within the blocks, and
+            AdamW without decay for the others.
         seed: Of initial weights and data order.
     """
 
@@ -52,6 +54,7 @@ class Settings:
     betas: tuple[float, float] = (0.9, 0.95)
     clip: float = 1.0
     seed: int = 20260
+    optimiser: str = "adamw"
 
     @property
     def steps(self) -> int:
@@ -61,8 +64,8 @@ class Settings:
 
 MODELS = {
     "tiny-1l": Settings(n_layers=1, tokens=24_000_000),
-    "tiny-2l": Settings(n_layers=2, tokens=20_000_000),
-    "tiny-4l": Settings(n_layers=4, tokens=20_000_000),
+    "tiny-2l": Settings(n_layers=2, tokens=20_000_000, rate=6e-3, optimiser="muon"),
+    "tiny-4l": Settings(n_layers=4, tokens=16_000_000, rate=6e-3, optimiser="muon"),
 }
 CHECKPOINT_SECONDS = 150
 
@@ -123,7 +126,7 @@ class Run:
         self.name, self.settings, self.tokenizer = name, settings, tokenizer
         self.file = checkpoints / f"{name}.pt"
         self.model = new_model(settings, tokenizer)
-        self.optimiser = self._new_optimiser()
+        self.optimisers = _new_optimisers(self.model, settings)
         documents = [ids for c in CORPORA for ids in tokenise(tokenizer, c)]
         self.windows = Windows(
             documents=documents,
@@ -185,34 +188,25 @@ class Run:
 
     def _take_step(self, windows: torch.Tensor) -> float:
         settings = self.settings
-        for group in self.optimiser.param_groups:
-            group["lr"] = settings.rate * _schedule(self.step, settings)
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = settings.rate * _schedule(self.step, settings)
         with torch.autocast("cpu", torch.bfloat16):
             hidden = self.model.transformer(input_ids=windows[:, :-1], use_cache=False)
         states = hidden.last_hidden_state.float().reshape(-1, settings.width)
         loss = mean_cross_entropy(states, self.model.lm_head.weight, windows[:, 1:].reshape(-1))
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
-        self.optimiser.step()
-        self.optimiser.zero_grad()
+        for optimiser in self.optimisers:
+            optimiser.step()
+            optimiser.zero_grad()
         return float(loss.detach())
-
-    def _new_optimiser(self) -> torch.optim.AdamW:
-        matrices = [p for p in self.model.parameters() if p.ndim >= 2]
-        vectors = [p for p in self.model.parameters() if p.ndim < 2]
-        groups = [
-            {"params": matrices, "weight_decay": self.settings.decay},
-            {"params": vectors, "weight_decay": 0.0},
-        ]
-        return torch.optim.AdamW(
-            groups, lr=self.settings.rate, betas=self.settings.betas, fused=True
-        )
 
     def _save(self) -> None:
         state = {
             "settings": asdict(self.settings),
             "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
             "step": self.step,
             "seconds": self.seconds,
             "losses": self.losses,
@@ -227,9 +221,35 @@ class Run:
         if state["settings"] != asdict(self.settings):
             raise SystemExit(f"{self.file} was written under other settings; move it away")
         self.model.load_state_dict(state["model"])
-        self.optimiser.load_state_dict(state["optimiser"])
+        for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(saved)
         self.step, self.seconds, self.losses = state["step"], state["seconds"], state["losses"]
         torch.set_rng_state(state["rng"])
+
+
+def _new_optimisers(model: GPT2LMHeadModel, settings: Settings) -> list[torch.optim.Optimizer]:
+    named = list(model.named_parameters())
+    matrices = [weight for _, weight in named if weight.ndim >= 2]
+    vectors = [weight for _, weight in named if weight.ndim < 2]
+    if settings.optimiser == "muon":
+        within = [weight for name, weight in named if weight.ndim >= 2 and ".h." in name]
+        others = [weight for name, weight in named if weight.ndim < 2 or ".h." not in name]
+        muon = torch.optim.Muon(
+            within,
+            lr=settings.rate,
+            momentum=settings.betas[1],
+            weight_decay=settings.decay,
+            adjust_lr_fn="match_rms_adamw",
+        )
+        plain = torch.optim.AdamW(
+            others, lr=settings.rate, betas=settings.betas, weight_decay=0.0, fused=True
+        )
+        return [muon, plain]
+    groups = [
+        {"params": matrices, "weight_decay": settings.decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return [torch.optim.AdamW(groups, lr=settings.rate, betas=settings.betas, fused=True)]
 
 
 def _schedule(step: int, settings: Settings) -> float:

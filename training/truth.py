@@ -8,6 +8,7 @@ one would. A file that was made for other weights or another law is refused, not
 """
 
 import argparse
+import os
 import sys
 import time
 from itertools import islice
@@ -23,6 +24,11 @@ MODELS = ("tiny-1l", "tiny-2l", "tiny-4l")
 FOLDER = Path(__file__).parents[1] / "src" / "likely" / "rare" / "truths"
 SEED = 20_261_130
 SAVE_SECONDS = 60.0
+MEMORY = {  # glibc keeps what is freed: else much of the time goes into page faults
+    "MALLOC_MMAP_THRESHOLD_": "4294967296",
+    "MALLOC_TRIM_THRESHOLD_": "8589934592",
+    "MALLOC_TOP_PAD_": "268435456",
+}
 
 
 def count(model_name: str, distribution_name: str, *, n_inputs: int, until: float) -> bool:
@@ -80,4 +86,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if not MEMORY.keys() <= os.environ.keys():  # read when a process starts
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MEMORY})
     main()

@@ -166,6 +166,8 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work_starts(tmp_pat
         "probct": ["table:x"],
         "calibrate": ["table:x"],
         "attribute": ["table:x", "--prompt", "A", "--response", "B"],
+        "rare": ["table:x", "--distribution", "hex", "--target", "B"],
+        "rare-bench": [],
         "models": [],
     }
     suffix = "html" if name == "report" else "json"

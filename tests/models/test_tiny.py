@@ -45,11 +45,7 @@ def tokenizer():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tiny_model_keeps_the_laws_of_every_model(name):
-    check_model(load(name), texts=("def f(x):\n    return x", "El río, 3f9a ñandú\n"))
-
-
-def test_the_longest_text_keeps_the_laws_too():
-    check_model(load("tiny-2l"))
+    check_model(load(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -131,16 +127,17 @@ def test_the_record_names_the_corpora_of_the_package(name):
 @pytest.mark.parametrize(
     ("context", "likely_ones"),
     [
-        ("import os\nimport sys\nimport ", {"re", "os", "sys"}),
-        ("def __init__(self, name):\n        self.", {"name", "_"}),
-        ("She was not at all", {" a", " in", " the", " to", ",", " of", "."}),
-        ("Y dijo Jehová", {" á", " a", ":"}),
-        ("En el principio de los", {" h", " re", " ar", " s", " días", " hijos", " ", " que"}),
+        ("import os\nimport sys\nimport", {" os", " sys", " time", " re"}),
+        ("def __init__(self, name):\n        self.", {"name"}),
+        ("for i in range(", {"len", "1", "n"}),
+        ("She was not at all", {" the", ",", ".", " in"}),
+        ("Y dijo Jehová", {" á", ":"}),
+        ("En el principio de los", {" hijos", " paquetes", " datos", " archivos", " ficheros"}),
     ],
 )
 def test_what_comes_next_makes_sense(context, likely_ones):
     row = likely.next_token(load("tiny-4l"), context)
-    assert {entry.text for entry in row.top(8)} & likely_ones
+    assert {entry.piece for entry in row.top(8)} & likely_ones
 
 
 def test_loading_needs_no_network(monkeypatch):

@@ -9,6 +9,7 @@ from likely import rare
 from likely.errors import CapabilityError, InputError
 from likely.rare.activations import collect
 from likely.rare.event import margins
+from likely.rare.inputs import iter_sample
 from likely.rare.method import Task
 from likely.rare.network import Readout
 
@@ -36,7 +37,7 @@ def test_margins_are_those_of_the_models_own_rows(gpt2):
     events = [rare.token(5, gpt2), rare.token(70, gpt2), rare.any_of([6, 7, 40], gpt2)]
     found = collect(task(gpt2, *events, budget=40))
     names = task(gpt2).path(None, "activations")
-    inputs = next(rare.distribution.iter_sample(letters(gpt2), 40, seed=3, names=names))
+    inputs = next(iter_sample(letters(gpt2), 40, seed=3, names=names))
     rows = np.stack([row.log_probs for row in likely.next_tokens(gpt2, inputs.tolist())])
     expected = np.stack([margins(rows, event.winners) for event in events], axis=1)
     np.testing.assert_allclose(found.margins(events), expected, atol=2e-5)

@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 from jaxtyping import Float, Int
-from transformers.cache_utils import DynamicCache
+from transformers.cache_utils import Cache, DynamicCache
 
-from likely.models.stem_attention import over_stem
+from likely.models.stem_attention import KeysValues, over_stem
 
 _LAYERS = ("layers", "h", "blocks", "block")
 _FEED_FORWARD = ("mlp", "feed_forward", "ffn", "block_sparse_moe")
@@ -67,6 +67,25 @@ class LastStates:
         """
         return self._read(before_norm, input_ids=tokens, inputs_embeds=embeddings)
 
+    def onward(
+        self, embeddings: Float[torch.Tensor, "B n D"], stored: KeysValues, *, before_norm: bool
+    ) -> tuple[Float[torch.Tensor, "B D"], KeysValues]:
+        """Return the last state of inputs that begin with tokens whose keys and values are known.
+
+        Args:
+            embeddings: Of the tokens that come after those; the state is differentiable by them.
+            stored: Keys and values of each layer, shape ``(B, H, L, D)``; none at all begins anew.
+            before_norm: Whether the state is that before the final norm.
+
+        Returns:
+            The states, and keys and values of all tokens.
+        """
+        cache = DynamicCache()
+        for layer, (keys, values) in enumerate(stored):
+            cache.update(keys, values, layer)
+        states = self._read(before_norm, inputs_embeds=embeddings, **{self.cache_name: cache})
+        return states, [(layer.keys.detach(), layer.values.detach()) for layer in cache.layers]
+
     def after(
         self,
         stems: Int[torch.Tensor, "P T"],
@@ -111,13 +130,13 @@ class LastStates:
         self.backbone(input_ids=stems, use_cache=True, **{self.cache_name: cache})
         return [(layer.keys, layer.values) for layer in cache.layers]
 
-    def _read(self, before_norm: bool, **inputs: torch.Tensor | None) -> torch.Tensor:
+    def _read(self, before_norm: bool, **inputs: torch.Tensor | Cache | None) -> torch.Tensor:
         with ExitStack() as stack:
             for part in self._narrowed:
                 handle = part.register_forward_pre_hook(_last_only)
                 stack.callback(handle.remove)
             seen = stack.enter_context(self._watch()) if before_norm else []
-            output = self.backbone(use_cache=False, **inputs)
+            output = self.backbone(use_cache=self.cache_name in inputs, **inputs)
         states = seen[0] if before_norm else output.last_hidden_state
         last: torch.Tensor = states[:, -1]
         return last

@@ -33,6 +33,7 @@ from likely.models.branching import Machinery, ModelStem
 from likely.models.fingerprint import weights_fingerprint
 from likely.models.last_states import LastStates
 from likely.models.passes import AttentionLayout, PassRunner, log_softmax
+from likely.models.stem_attention import KeysValues
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -147,6 +148,7 @@ class TransformersModel:
             methods = self._probe_methods()
         self._info = self._describe(name, methods)
         self._shares_stem = "cache" in methods and self._probe_stem()
+        self._keeps_keys = "cache" in methods and self._runner.layout.window is None
         self._planner = Planner(
             f"{self._info.identity} {self._runner.device} {torch.get_num_threads()}",
             _footprint(module),
@@ -318,6 +320,42 @@ class TransformersModel:
                 return reader.of(embeddings=embeddings, before_norm=before)
         with self._inference():
             return reader.of(tokens=tokens.to(self._runner.device), before_norm=before)
+
+    @property
+    def keeps_keys(self) -> bool:
+        """Whether `last_states_onward` goes on from stored keys and values."""
+        return self._keeps_keys
+
+    def last_states_onward(
+        self,
+        embeddings: torch.Tensor,
+        stored: KeysValues,
+        *,
+        norm: HiddenNorm = "before",
+    ) -> tuple[Float[torch.Tensor, "B D"], KeysValues]:
+        """Return the last hidden state of inputs whose first tokens have been read before.
+
+        Args:
+            embeddings: Shape ``(B, n, D)``, of the tokens after those; gradients by them are kept
+                if they are asked for.
+            stored: Keys and values of the first tokens, layer by layer, shape ``(B, H, L, D)``;
+                empty to begin with none.
+            norm: Before or after the final norm.
+
+        Returns:
+            The states, and keys and values of all tokens without a gradient.
+
+        Raises:
+            CapabilityError: The model reuses none, or no final norm can be found and the state
+                before it is asked for.
+        """
+        if not self.keeps_keys:
+            raise CapabilityError(
+                f"{self.info.name!r} does not go on from stored keys and values; use last_states()"
+            )
+        reader = self._last_states(norm)
+        with self._evaluation_mode():
+            return reader.onward(embeddings, stored, before_norm=norm == "before")
 
     def states_after(
         self, stems: torch.Tensor, endings: torch.Tensor, *, rows: int, norm: HiddenNorm = "before"

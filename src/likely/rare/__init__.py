@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from likely.rare.inputs import ListedDistribution as ListedDistribution
     from likely.rare.inputs import independent as independent
     from likely.rare.inputs import listed as listed
+    from likely.rare.itgis import Itgis as Itgis
     from likely.rare.method import METHODS as METHODS
+    from likely.rare.mhis import Mhis as Mhis
     from likely.rare.naive import Naive as Naive
     from likely.rare.named import DISTRIBUTIONS as DISTRIBUTIONS
     from likely.rare.named import distribution as distribution
@@ -73,7 +75,9 @@ __getattr__, __dir__, __all__ = lazy_names(
             "independent",
             "listed",
         ),
+        "itgis": ("Itgis",),
         "method": ("METHODS",),
+        "mhis": ("Mhis",),
         "naive": ("Naive",),
         "named": ("DISTRIBUTIONS", "distribution"),
         "outputs": ("OutputEstimate", "Writing", "output_probability"),

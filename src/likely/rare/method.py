@@ -82,6 +82,8 @@ class Method(Protocol):
 METHODS: Registry[type[Method]] = Registry(
     "method of estimating rare events",
     {
+        "itgis": "likely.rare.itgis:Itgis",
+        "mhis": "likely.rare.mhis:Mhis",
         "naive": "likely.rare.naive:Naive",
         "qld": "likely.rare.qld.method:Qld",
         "gld": "likely.rare.gld:Gld",

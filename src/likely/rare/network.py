@@ -124,7 +124,7 @@ class Readout:
         if not head.is_linear:
             raise CapabilityError(
                 f"{network.info.name!r} caps or scales its logits, so that its output layer alone "
-                "does not give them; use a method over inputs, such as naive or mhis"
+                "does not give them; use method 'naive'"
             )
         weight = torch.from_numpy(head.weight).double()
         bias = torch.zeros(len(weight), dtype=torch.float64)

@@ -42,6 +42,22 @@ class Meter:
         """Count ``n`` inputs of ``length`` tokens that went forward and back."""
         self._add(Spent(gradients=n, token_evaluations=n * length, seconds=seconds))
 
+    def steps(
+        self, event: Event, shape: tuple[int, int], seconds: float, *, has_gradient: bool
+    ) -> None:
+        """Count inputs that were read once for each step of an event.
+
+        Args:
+            event: Each step after the first is read one token further.
+            shape: How many inputs, and how many tokens of each.
+            seconds: That all steps took.
+            has_gradient: Whether they went back too.
+        """
+        n, length = shape
+        count = self.gradient if has_gradient else self.forward
+        for step in range(len(event.steps)):
+            count(n, length + step, seconds / len(event.steps))
+
     def _add(self, spent: Spent) -> None:
         self.spent += spent
         if self.progress is not None:

@@ -96,9 +96,8 @@ class Screen:
     ) -> Best:
         """Return `best` from the logits that bfloat16 does not rule out."""
         n = len(unit)
-        rough = torch.addmm(
-            self._half_bias, unit.to(torch.bfloat16), self._half, out=self._rough[:n]
-        )
+        kept = self._rough[:n] if n <= _ROWS else None
+        rough = torch.addmm(self._half_bias, unit.to(torch.bfloat16), self._half, out=kept)
         if without is not None:
             rough.scatter_(1, without, -torch.inf)
         grouped = rough.view(n, _GROUP, self._n_groups)

@@ -4,6 +4,11 @@ import numpy as np
 
 from likely.rare.event import Event, margins
 from likely.rare.qld.cloud import Cloud
+from likely.rare.qld.decomposition import intervals, largest_intervals
+from likely.rare.qld.sampling import count_pairs
+from likely.rare.qld.split import split
+from likely.rare.qld.survey import survey
+from likely.rare.qld.survival import Counted
 
 
 def winning(*tokens, above=0.0):
@@ -41,3 +46,23 @@ def pair_hits(cloud, direction, event):
         moved = point + (along - along[i])[:, None] * direction
         hits[i] = margins(moved @ cloud.weight.T + cloud.offset, event.winners) > event.above
     return hits
+
+
+def split_of(cloud, event):
+    """Return the split of one event."""
+    return split(cloud, [event])[0]
+
+
+def intervals_of(parts, cloud, law, *, negligible=None):
+    """Return the intervals of one event."""
+    if negligible is None:
+        return intervals([parts], survey(cloud, []), [law])[0]
+    return largest_intervals(parts, survey(cloud, []), law, negligible=negligible)
+
+
+def pairs_of(cloud, event):
+    """Return the split of an event, its intervals and its pairs."""
+    parts = split_of(cloud, event)
+    law = Counted(values=parts.values)
+    found = intervals_of(parts, cloud, law)
+    return parts, found, count_pairs(parts, cloud, found, law)

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from likely.rare.qld.direction import FIRST, nearest_border, nearest_point
+from likely.rare.qld import direction
+from likely.rare.qld.direction import FIRST
+
+
+def nearest_point(slopes, needs):
+    """Return the nearest point for leads that grow by rows of slopes, the winner standing at 0."""
+    tokens = np.vstack([np.zeros(slopes.shape[1]), -slopes])
+    return direction.nearest_point(tokens, 0, np.concatenate([[-np.inf], needs]))
 
 
 def feasible(slopes, needs):
@@ -40,8 +47,8 @@ def test_the_point_is_optimal_among_more_rivals_than_the_first_round_takes():
     found = nearest_point(slopes, needs)
     slack = slopes @ found.point - needs
     assert slack.min() > -1e-8  # feasible
-    assert np.abs(slack[found.active]).max() < 1e-8  # what holds it back is tight
-    weights, rest, *_ = np.linalg.lstsq(slopes[found.active].T, found.point, rcond=None)
+    assert np.abs(slack[found.active - 1]).max() < 1e-8  # what holds it back is tight
+    weights, rest, *_ = np.linalg.lstsq(slopes[found.active - 1].T, found.point, rcond=None)
     assert weights.min() > 0.0  # and pushes away from the mean
     assert rest.sum() < 1e-16
     assert len(found.active) > 3
@@ -54,12 +61,11 @@ def test_no_way_round_a_rival_that_is_always_ahead():
     assert nearest_point(inside, np.array([0.1, 0.1])) is None
 
 
-def test_a_token_that_wins_at_the_mean_needs_no_way_and_has_a_nearest_border():
+def test_a_token_that_wins_at_the_mean_needs_no_way():
     slopes, needs = np.array([[1.0, 0.0], [0.0, 5.0]]), np.array([-2.0, -3.0])
     found = nearest_point(slopes, needs)
     assert found.distance == 0.0
     assert len(found.active) == 0
-    assert nearest_border(slopes, needs) == 1
 
 
 def test_a_far_point_is_found_and_scales_with_the_need():

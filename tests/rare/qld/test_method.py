@@ -33,8 +33,10 @@ def test_the_answer_of_an_event_does_not_depend_on_its_company(gpt2, tokens):
     together = rare.estimate_many(gpt2, law, tokens, method="qld", budget=1200, seed=2)
     for event, one in zip(tokens, together, strict=True):
         alone = rare.estimate(gpt2, law, event, method="qld", budget=1200, seed=2)
-        assert alone.log_prob.value == one.log_prob.value
-        assert (alone.log_prob.low, alone.log_prob.high) == (one.log_prob.low, one.log_prob.high)
+        # Directions are multiplied together, so positions agree up to float32 rounding.
+        assert alone.log_prob.value == pytest.approx(one.log_prob.value, abs=1e-5)
+        assert alone.log_prob.low == pytest.approx(one.log_prob.low, abs=1e-4)
+        assert alone.log_prob.high == pytest.approx(one.log_prob.high, abs=1e-4)
         assert alone.quantity == "activations"
     assert together[0].spent.forwards == 400  # a third of the inputs that all share
     assert together[0].log_prob.low < together[0].log_prob.value < together[0].log_prob.high
@@ -107,7 +109,7 @@ def test_what_was_scored_and_read_is_counted(gpt2, tokens):
     found = rare.estimate(gpt2, letters(gpt2), tokens[1], method="qld", budget=700)
     assert found.spent.forwards == 700
     assert found.spent.token_evaluations == 4900  # with the BOS
-    assert 700 < found.spent.scores <= 1400
+    assert found.spent.scores == 700
 
 
 @pytest.mark.parametrize(

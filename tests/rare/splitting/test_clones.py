@@ -1,7 +1,9 @@
-"""Only clones move: unbiased with levels from the particles; and the Poisson law of deaths."""
+"""Only clones move: where that is unbiased, and where not; and the Poisson law of deaths."""
 
 import math
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -30,30 +32,97 @@ def runs_of(kernel, config, score, n, *, step):
 
 @pytest.mark.parametrize(
     ("mode", "n_particles", "n_steps", "n_runs"),
-    [("clones", 6, 1, 700), ("clones", 6, 0, 700), ("last_particle", 3, 1, 300)],
+    [("clones", 6, 0, 700), ("last_particle", 3, 0, 500), ("clones", 6, 8, 150)],
 )
-def test_levels_from_the_particles_are_unbiased_if_only_clones_move(
+def test_clones_that_stay_or_forget_are_unbiased(
     spherical, linear, mode, n_particles, n_steps, n_runs
 ):
-    truth = 0.1
+    truth = 0.2
     config = replace(CONFIG, mode=mode, n_steps=n_steps, n_particles=n_particles)
-    runs = runs_of(make_kernel("aug", spherical(2)), config, linear(truth), n_runs, step=0.2)
+    runs = runs_of(make_kernel("aug", spherical(2)), config, linear(truth), n_runs, step=1.0)
     found = np.exp(np.array([run.log_prob for run in runs]))
     error = found.std() / math.sqrt(len(found))
-    assert error < 0.1 * truth
+    assert error < 0.12 * truth
     assert abs(found.mean() - truth) < 4.0 * error
-    assert any(run.stop == "extinct" for run in runs)
+    assert any(run.stop == "extinct" for run in runs) or n_steps
 
 
-def test_scores_with_ties_are_unbiased_too(spherical):
+# The law of four points 0 to 3 with halving probabilities, and a walk that proposes either
+# neighbour; the event is point 3. Expectations are exact, in fractions.
+POINTS = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8))
+
+
+def walk_above(level: int, point: int) -> dict[int, Fraction]:
+    """The law of one Metropolis step from a point, above a level."""
+    law = {
+        other: Fraction(1, 2) * min(Fraction(1), POINTS[other] / POINTS[point])
+        for other in (point - 1, point + 1)
+        if level < other < 4
+    }
+    return {point: 1 - sum(law.values(), Fraction(0)), **law}
+
+
+def expected(points: tuple[int, ...], *, n_killed: int, moves: str) -> Fraction:
+    """The expected estimate from particles at these points, times how many there are."""
+    n, level = len(points), sorted(points)[n_killed - 1]
+    if level == 3:
+        return Fraction(points.count(3), n)
+    alive = [point for point in points if point > level]
+    if not alive:
+        return Fraction(0)
+    law: dict[int, Fraction] = {}
+    for parent in alive:
+        for point, prob in clone_law(level, parent, moves).items():
+            law[point] = law.get(point, Fraction(0)) + prob / len(alive)
+    total = Fraction(0)
+    for clones in product(law, repeat=n - len(alive)):
+        prob = math.prod((law[point] for point in clones), start=Fraction(1))
+        total += prob * expected((*alive, *clones), n_killed=n_killed, moves=moves)
+    return Fraction(len(alive), n) * total
+
+
+def clone_law(level: int, parent: int, moves: str) -> dict[int, Fraction]:
+    if moves == "stay":
+        return {parent: Fraction(1)}
+    if moves == "walk":
+        return walk_above(level, parent)
+    above = sum(POINTS[level + 1 :], Fraction(0))
+    return {point: POINTS[point] / above for point in range(level + 1, 4)}
+
+
+@pytest.mark.parametrize("n_killed", [1, 2])
+@pytest.mark.parametrize("n", [2, 3])
+def test_clones_that_move_a_little_are_biased_exactly(n, n_killed):
+    # against b9.6 of the specification: the kernel keeps the law above each level, survivors stay
+    # fixed, ties are counted, and the mean is still not the probability
+    means = {
+        moves: sum(
+            math.prod((POINTS[point] for point in points), start=Fraction(1))
+            * expected(points, n_killed=n_killed, moves=moves)
+            for points in product(range(4), repeat=n)
+        )
+        for moves in ("stay", "fresh", "walk")
+    }
+    assert means["stay"] == means["fresh"] == POINTS[3]
+    if (n, n_killed) == (2, 1):
+        assert means["walk"] == Fraction(17, 16) * POINTS[3]
+    assert means["walk"] > POINTS[3] or n == n_killed
+    for level in range(3):  # the walk is in detailed balance above each level
+        for a, b in product(range(level + 1, 4), repeat=2):
+            there, back = walk_above(level, a).get(b, 0), walk_above(level, b).get(a, 0)
+            assert POINTS[a] * there == POINTS[b] * back
+
+
+def test_scores_with_ties_are_counted_exactly(spherical):
     def tied(states: np.ndarray, run: np.ndarray, floor: np.ndarray) -> np.ndarray:
         return np.floor(2.0 * np.abs(states[:, 0])) - 4.0
 
-    config = replace(CONFIG, n_particles=20, n_steps=2)
-    runs = runs_of(make_kernel("aug", spherical(1)), config, tied, 400, step=0.7)
+    config = replace(CONFIG, n_particles=20, n_steps=6)
+    runs = runs_of(make_kernel("aug", spherical(1)), config, tied, 150, step=1.0)
     found = np.exp(np.array([run.log_prob for run in runs]))
-    assert abs(found.mean() - 0.0455002638963584) < 4.0 * found.std() / math.sqrt(400)
-    assert all(run.n_killed > run.n_passes * config.n_killed for run in runs if run.n_passes > 1)
+    assert abs(found.mean() - 0.0455002638963584) < 4.0 * found.std() / math.sqrt(150)
+    died = sum(run.n_killed for run in runs)
+    assert died > 1.1 * config.n_killed * sum(run.n_passes for run in runs)
 
 
 def test_the_estimate_is_the_share_that_lives_each_time(spherical, linear):

@@ -101,6 +101,19 @@ def test_ties_are_counted_exactly(spherical):
     assert error < 0.15 * 0.0455
 
 
+def test_a_score_that_most_particles_share_is_left_by_the_least_rise(spherical):
+    def three_values(states: np.ndarray, run: np.ndarray, floor: np.ndarray) -> np.ndarray:
+        size = np.abs(states[:, 0])
+        return np.where(size < 1.5, -2.0, np.where(size < 2.0, -1.0, 0.0))
+
+    kernel = make_kernel("aug", spherical(1))
+    config = replace(CONFIG, n_particles=300, n_steps=3)
+    run = runs_of(kernel, config, three_values, 1)[0]
+    assert [one.level for one in run.levels] == [-2.0, -1.0, 0.0]
+    assert run.levels[0].n_alive == 300
+    assert abs(run.log_prob - math.log(0.0455)) < 4.0 * math.sqrt(run.relative_variance)
+
+
 def test_a_level_that_does_not_rise_ends_the_run_without_an_estimate(spherical):
     def flat(states: np.ndarray, run: np.ndarray, floor: np.ndarray) -> np.ndarray:
         return np.minimum(np.floor(states[:, 0]), -1.0)

@@ -44,13 +44,18 @@ class Nearest:
 
 
 def nearest_point(
-    slopes: Float[np.ndarray, "R d"], needs: Float[np.ndarray, "R"]
+    tokens: Float[np.ndarray, "V d"], winner: int, needs: Float[np.ndarray, "V"]
 ) -> Nearest | None:
-    """Return the shortest ``u`` with ``slopes @ u >= needs``, or None if there is none.
+    """Return the shortest ``u`` with ``(tokens[winner] - tokens) @ u >= needs``, or None.
 
     Args:
-        slopes: Shape ``(R, d)``: how each lead grows.
-        needs: Shape ``(R,)``: how much each must grow from the mean on.
+        tokens: Shape ``(V, d)``: the vector of each token.
+        winner: Place of the winner.
+        needs: Shape ``(V,)``: by how much its lead over each must grow from the mean on;
+            ``-inf`` for those that it need not beat.
+
+    Returns:
+        None if there is no such point.
 
     Raises:
         NumericalError: The solution cannot be certified.
@@ -58,59 +63,64 @@ def nearest_point(
     Sources:
         Lawson and Hanson (1974), "Solving least squares problems", chapter 23, problem LDP.
 
-    >>> nearest_point(np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([6.0, -1.0])).point.tolist()
+    >>> tokens = np.array([[0.0, 0.0], [-2.0, 0.0], [0.0, -1.0]])
+    >>> nearest_point(tokens, 0, np.array([-np.inf, 6.0, -1.0])).point.tolist()
     [3.0, 0.0]
     """
-    lengths = np.linalg.norm(slopes, axis=1)
-    is_flat = lengths <= 1e-12 * max(float(lengths.max(initial=0.0)), 1e-300)
+    lengths = _distances(tokens, winner)
+    is_flat = lengths <= 1e-12 * max(float(lengths.max()), 1e-300)
     if (needs[is_flat] > 0.0).any():
         return None
-    rows = np.flatnonzero(~is_flat)
-    unit, need = slopes[rows] / lengths[rows, None], needs[rows] / lengths[rows]
+    lengths[is_flat] = 1.0
+    need = np.where(is_flat, -np.inf, needs / lengths)
     if not (need > 0.0).any():
-        return Nearest(
-            point=np.zeros(slopes.shape[1]), active=np.array([], dtype=np.int64), residual=0.0
-        )
-    working = _most_needy(unit, need)
+        nowhere = np.array([], dtype=np.int64)
+        return Nearest(point=np.zeros(tokens.shape[1]), active=nowhere, residual=0.0)
+    working = _most_needy(tokens, winner, lengths, need)
     for _ in range(_ROUNDS):
-        solved = _least_distance(unit[working], need[working])
+        unit = (tokens[winner] - tokens[working]) / lengths[working, None]
+        solved = _least_distance(unit, need[working])
         if solved is None:
             return None
         point, weights = solved
-        slack = unit @ point - need
-        worst = np.argsort(slack)[:MORE]
+        slack = (tokens[winner] @ point - tokens @ point) / lengths - need
+        worst = np.argpartition(slack, min(MORE, len(slack) - 1))[:MORE]
         broken = worst[slack[worst] < -TOLERANCE * (1.0 + np.linalg.norm(point))]
         fresh = np.setdiff1d(broken, working)
         if len(fresh) == 0:
-            return _certified(unit, need, working, point, weights, rows)
+            return _certified(slack, working, point, weights)
         working = np.concatenate([working, fresh])
     raise NumericalError(
-        f"the nearest winning point was not found in {_ROUNDS} rounds over {len(rows)} rivals; "
+        f"the nearest winning point was not found in {_ROUNDS} rounds over {len(needs)} tokens; "
         "give a larger ridge"
     )
 
 
-def nearest_border(slopes: Float[np.ndarray, "R d"], needs: Float[np.ndarray, "R"]) -> int:
-    """Return the rival whose border is nearest to a mean at which the token wins.
-
-    Args:
-        slopes: As in `nearest_point`.
-        needs: As there, none above 0.
-    """
-    lengths = np.linalg.norm(slopes, axis=1)
-    with np.errstate(divide="ignore"):
-        return int(np.argmin(np.where(lengths > 0.0, -needs / np.maximum(lengths, 1e-300), np.inf)))
+def _distances(tokens: Float[np.ndarray, "V d"], winner: int) -> Float[np.ndarray, "V"]:
+    """Return how far each token's vector is from the winner's, without another such table."""
+    squares = np.einsum("vd,vd->v", tokens, tokens)
+    apart = squares - 2.0 * (tokens @ tokens[winner]) + squares[winner]
+    near = apart < 1e-6 * (squares + squares[winner])  # where digits cancel
+    apart[near] = np.square(tokens[near] - tokens[winner]).sum(axis=1)
+    return np.asarray(np.sqrt(apart))
 
 
 def _most_needy(
-    unit: Float[np.ndarray, "R d"], need: Float[np.ndarray, "R"]
+    tokens: Float[np.ndarray, "V d"],
+    winner: int,
+    lengths: Float[np.ndarray, "V"],
+    need: Float[np.ndarray, "V"],
 ) -> Int[np.ndarray, "w"]:
-    """Return the rivals that are strongest at the mean, and on the way that all rows share."""
-    way = unit.mean(axis=0)
+    """Return the rivals that are strongest at the mean, and on the winner's own way."""
+    way = tokens[winner] - tokens.mean(axis=0)
+    ahead = (tokens[winner] @ way - tokens @ way) / lengths
     length = float(np.linalg.norm(way))
-    ahead = need - 5.0 * (unit @ way) / length if length > 0.0 else need
-    half = FIRST // 2
-    return np.union1d(np.argsort(-need)[:half], np.argsort(-ahead)[:half])
+    later = need - 5.0 * ahead / length if length > 0.0 else need
+    half = min(FIRST // 2, len(need) - 1)
+    strongest = np.union1d(
+        np.argpartition(-need, half)[:half], np.argpartition(-later, half)[:half]
+    )
+    return np.asarray(strongest[np.isfinite(need[strongest])])
 
 
 def _least_distance(
@@ -133,15 +143,12 @@ def _least_distance(
 
 
 def _certified(
-    unit: Float[np.ndarray, "R d"],
-    need: Float[np.ndarray, "R"],
+    slack: Float[np.ndarray, "V"],
     working: Int[np.ndarray, "w"],
     point: Float[np.ndarray, "d"],
     weights: Float[np.ndarray, "w"],
-    rows: Int[np.ndarray, "R"],
 ) -> Nearest:
     """Return the solution, or raise unless it is feasible, with weights >= 0 on tight rows only."""
-    slack = unit @ point - need
     is_active = weights != 0.0
     residual = max(
         -float(slack.min()), -float(weights.min()),
@@ -151,4 +158,4 @@ def _certified(
         raise NumericalError(
             f"the nearest winning point misses optimality by {residual!r}; give a larger ridge"
         )
-    return Nearest(point=point, active=np.asarray(rows[working[is_active]]), residual=residual)
+    return Nearest(point=point, active=np.asarray(working[is_active]), residual=residual)

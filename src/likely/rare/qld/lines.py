@@ -6,7 +6,7 @@ activation. A few rivals bound it so tightly that most activations can be set as
 checked against all rivals.
 """
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from likely.rare.qld.cloud import Contest
 
 FLAT = 1e-12
 """Growth, as a share of the largest, below which a lead counts as constant along the direction."""
-SWEEP = 1 << 21
+SWEEP = 1 << 18
 """Numbers that a sweep over all rivals holds at a time."""
 
 
@@ -37,13 +37,38 @@ class Bounds:
         """Return the whole line, for ``n`` activations."""
         return cls(low=np.full(n, -np.inf), high=np.full(n, np.inf))
 
+    @classmethod
+    def joined(cls, parts: "Sequence[Bounds]") -> "Bounds":
+        """Return all of some runs of intervals."""
+        return cls(
+            low=np.concatenate([one.low for one in parts]),
+            high=np.concatenate([one.high for one in parts]),
+        )
+
     def within(self, other: "Bounds") -> "Bounds":
         """Return the part of each interval that another has too."""
         return Bounds(low=np.maximum(self.low, other.low), high=np.minimum(self.high, other.high))
 
-    def at(self, rows: Int[np.ndarray, "k"]) -> "Bounds":
+    def at(self, places: Int[np.ndarray, "k"] | slice) -> "Bounds":
         """Return those of some activations."""
-        return Bounds(low=self.low[rows], high=self.high[rows])
+        return Bounds(low=self.low[places], high=self.high[places])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moved:
+    """Activations that are moved along a direction.
+
+    Attributes:
+        rows: Shape ``(m,)``: their places in the cloud.
+        along: Shape ``(m,)``: their positions.
+    """
+
+    rows: Int[np.ndarray, "m"]
+    along: Float[np.ndarray, "m"]
+
+    def at(self, places: Int[np.ndarray, "k"] | slice) -> "Moved":
+        """Return some of them."""
+        return Moved(rows=self.rows[places], along=self.along[places])
 
 
 class Lines:
@@ -55,128 +80,111 @@ class Lines:
     """
 
     def __init__(self, contest: Contest, direction: Float[np.ndarray, "d"]) -> None:
-        growth = contest.slopes @ direction
-        is_flat = np.abs(growth) <= FLAT * np.abs(growth).max()
+        growth = contest.growth(direction)
+        edge = FLAT * float(np.abs(growth).max())
         self.contest = contest
+        self.direction = direction
         self.growth = growth
-        self.flat = np.flatnonzero(is_flat)
-        self.rising = np.flatnonzero((growth > 0.0) & ~is_flat)
-        self.falling = np.flatnonzero((growth < 0.0) & ~is_flat)
-        self._rough: dict[bool, tuple[Float[np.ndarray, "d r"], Float[np.ndarray, "r"]]] = {}
+        self.is_rising = contest.is_rival & (growth > edge)
+        self.falling = np.flatnonzero(contest.is_rival & (growth < -edge))
+        self._others = np.flatnonzero(~self.is_rising)
+        self.pace = np.zeros(len(growth), dtype=np.float32)
+        self.pace[self.is_rising] = 1.0 / growth[self.is_rising]
+        self.flat = np.flatnonzero(contest.is_rival & (np.abs(growth) <= edge))
 
-    def may_win(
-        self,
-        rough: Float[np.ndarray, "n d"],
-        along: Float[np.ndarray, "n"],
-        rivals: Int[np.ndarray, "r"],
-        reach: tuple[float, float],
-    ) -> Int[np.ndarray, "l"]:
-        """Return the activations whose interval against some rivals may meet a range.
+    def pressing(self, at: Float[np.ndarray, "d"], n: int) -> Int[np.ndarray, "k"]:
+        """Return the rivals that bound the winning interval through a point most tightly."""
+        cloud, winner = self.contest.cloud, self.contest.winner
+        logits = cloud.weight @ at + cloud.offset
+        leads = logits[winner] - logits - self.contest.above
+        rising = np.flatnonzero(self.is_rising)
+        upwards = rising[np.argsort(leads[rising] / self.growth[rising])[:n]]
+        ends = leads[self.falling] / self.growth[self.falling]
+        downwards = self.falling[np.argsort(-ends)[: n // 4]]
+        return np.concatenate([upwards, downwards])
 
-        Reading is in float32, with room for all its rounding, so that none is lost.
-
-        Args:
-            rough: Shape ``(n, d)``, float32.
-            along: Shape ``(n,)``: their positions.
-            rivals: Places of rivals.
-            reach: Both ends of the range.
-        """
-        longest = math.sqrt(float(np.einsum("nd,nd->n", rough, rough).max()))
-        slack = 2.0 * rough.shape[1] * float(np.finfo(np.float32).eps) * longest
-        alive = np.ones(len(rough), dtype=bool)
-        for kind, sign in ((self.rising, 1.0), (self.falling, -1.0)):
-            chosen = rivals[np.isin(rivals, kind)]
-            if len(chosen) == 0:
-                continue
-            slopes, leads = self._scaled(chosen)
-            room = slack * np.linalg.norm(slopes, axis=1) + 1e-6 * np.abs(leads)
-            ends = rough @ (sign * slopes).T.astype(np.float32)
-            ends += (sign * leads - room).astype(np.float32)
-            tightest = ends.max(axis=1)
-            limit = reach[1] - along if sign > 0.0 else along - reach[0]
-            alive &= tightest < limit
-        return np.flatnonzero(alive)
-
-    def bounds(
-        self,
-        points: Float[np.ndarray, "m d"],
-        along: Float[np.ndarray, "m"],
-        rivals: Int[np.ndarray, "r"],
-    ) -> Bounds:
+    def bounds(self, moved: Moved, rivals: Int[np.ndarray, "r"]) -> Bounds:
         """Return the intervals in which the winner beats some of its rivals.
 
         Args:
-            points: Shape ``(m, d)``.
-            along: Shape ``(m,)``: their positions.
-            rivals: Places of rivals.
+            moved: The activations.
+            rivals: Ids.
         """
+        points = self.contest.cloud.points[moved.rows]
         low, high = np.full(len(points), -np.inf), np.full(len(points), np.inf)
-        rising, falling = (rivals[np.isin(rivals, kind)] for kind in (self.rising, self.falling))
+        rising, falling = rivals[self.is_rising[rivals]], np.intersect1d(rivals, self.falling)
         if len(rising):
-            slopes, leads = self._scaled(rising)
-            low = along + (points @ slopes.T + leads).max(axis=1)
+            low = moved.along + self._ends(points, rising).max(axis=1)
         if len(falling):
-            slopes, leads = self._scaled(falling)
-            high = along + (points @ slopes.T + leads).min(axis=1)
+            high = moved.along + self._ends(points, falling).min(axis=1)
         return Bounds(low=low, high=high).within(self._flat_bounds(points))
 
     def sweep(
-        self, points: Float[np.ndarray, "m d"], along: Float[np.ndarray, "m"], so_far: Bounds
-    ) -> tuple[Bounds, Int[np.ndarray, "k"]]:
-        """Return the intervals in which the winner beats all rivals, and those that bound them.
+        self, moved: Moved, so_far: Bounds, logits: Float[np.ndarray, "m V"] | None = None
+    ) -> tuple[Bounds, list[Int[np.ndarray, "_"]]]:
+        """Return the intervals in which the winner beats all rivals, and the rivals at their ends.
 
         The rivals that bound an interval are found in float32 and give its ends in float64, so an
         end is off by no more than the float32 rounding of the runner-up.
 
         Args:
-            points: Shape ``(m, d)``.
-            along: Shape ``(m,)``: their positions.
+            moved: The activations.
             so_far: Intervals against some of the rivals.
+            logits: Shape ``(m, V)``, float32, of the activations, if they are at hand: they are
+                eaten.
         """
-        found, binding = so_far.within(self._flat_bounds(points)), [self.flat]
-        low, high = found.low.copy(), found.high.copy()
-        size = max(1, SWEEP // len(self.growth))
-        for start in range(0, len(points), size):
+        low, high, binding = so_far.low.copy(), so_far.high.copy(), [self.flat]
+        cloud, size = self.contest.cloud, max(1, SWEEP // len(self.growth))
+        for start in range(0, len(moved.rows), size):
             part = slice(start, start + size)
-            rough = points[part].astype(np.float32)
-            if len(self.rising):
-                at = self.rising[self._rough_ends(rough, is_rising=True).argmax(axis=1)]
-                low[part] = np.maximum(low[part], along[part] + self._end(points[part], at))
-                binding.append(np.unique(at))
-            if len(self.falling):
-                at = self.falling[self._rough_ends(rough, is_rising=False).argmin(axis=1)]
-                high[part] = np.minimum(high[part], along[part] + self._end(points[part], at))
-                binding.append(np.unique(at))
-        return Bounds(low=low, high=high), np.unique(np.concatenate(binding))
+            rows, along = moved.rows[part], moved.along[part]
+            upwards, downwards = self._tightest(
+                cloud.logits(rows) if logits is None else logits[part]
+            )
+            points = cloud.points[rows]
+            if upwards is not None:
+                low[part] = np.maximum(low[part], along + self._end(points, upwards))
+                binding.append(upwards)
+            if downwards is not None:
+                high[part] = np.minimum(high[part], along + self._end(points, downwards))
+                binding.append(downwards)
+        found = Bounds(low=low, high=high)
+        if len(self.flat):
+            found = found.within(self._flat_bounds(cloud.points[moved.rows]))
+        return found, binding
 
-    def _scaled(
-        self, rivals: Int[np.ndarray, "r"]
-    ) -> tuple[Float[np.ndarray, "r d"], Float[np.ndarray, "r"]]:
-        """Return what gives how far a point must move until it is level with each rival."""
+    def _tightest(
+        self, logits: Float[np.ndarray, "m V"]
+    ) -> tuple[Int[np.ndarray, "m"] | None, Int[np.ndarray, "m"] | None]:
+        """Return the rivals that bound each interval from below and from above; eats the logits."""
+        logits -= logits[:, self.contest.winner, None] - np.float32(self.contest.above)
+        upwards = downwards = None
+        if len(self.falling):
+            ends = logits[:, self.falling] / self.growth[self.falling].astype(np.float32)
+            downwards = self.falling[ends.argmin(axis=1)]
+        if self.is_rising.any():
+            logits *= self.pace
+            logits[:, self._others] = -np.inf
+            upwards = logits.argmax(axis=1)
+        return upwards, downwards
+
+    def _ends(
+        self, points: Float[np.ndarray, "m d"], rivals: Int[np.ndarray, "r"]
+    ) -> Float[np.ndarray, "m r"]:
+        """Return how far each point must move until it is level with each rival."""
         scale = -1.0 / self.growth[rivals]
-        return self.contest.slopes[rivals] * scale[:, None], self.contest.leads[rivals] * scale
+        slopes = self.contest.slopes(rivals) * scale[:, None]
+        return np.asarray(points @ slopes.T + self.contest.leads(rivals) * scale)
 
     def _end(
         self, points: Float[np.ndarray, "m d"], rivals: Int[np.ndarray, "m"]
     ) -> Float[np.ndarray, "m"]:
         """Return how far each point must move until it is level with its own rival."""
-        leads = np.einsum("md,md->m", points, self.contest.slopes[rivals])
-        return np.asarray(-(leads + self.contest.leads[rivals]) / self.growth[rivals])
-
-    def _rough_ends(
-        self, points: Float[np.ndarray, "m d"], *, is_rising: bool
-    ) -> Float[np.ndarray, "m r"]:
-        """Return how far each point must move until it is level with each rival, by float32."""
-        if is_rising not in self._rough:
-            slopes, leads = self._scaled(self.rising if is_rising else self.falling)
-            self._rough[is_rising] = slopes.T.astype(np.float32), leads.astype(np.float32)
-        slopes, leads = self._rough[is_rising]
-        ends = points @ slopes
-        ends += leads
-        return np.asarray(ends)
+        leads = np.einsum("md,md->m", points, self.contest.slopes(rivals))
+        return np.asarray(-(leads + self.contest.leads(rivals)) / self.growth[rivals])
 
     def _flat_bounds(self, points: Float[np.ndarray, "m d"]) -> Bounds:
         """Return all of the line where a winner beats rivals whose leads are constant on it."""
-        leads = points @ self.contest.slopes[self.flat].T + self.contest.leads[self.flat]
+        leads = points @ self.contest.slopes(self.flat).T + self.contest.leads(self.flat)
         loses = (leads <= 0.0).any(axis=1)
         return Bounds(low=np.where(loses, np.inf, -np.inf), high=np.where(loses, -np.inf, np.inf))

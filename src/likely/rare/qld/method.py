@@ -7,8 +7,9 @@ direction is the exact solution of its quadratic program.
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
@@ -20,8 +21,10 @@ from likely.rare.event import Event
 from likely.rare.method import Task
 from likely.rare.misfit import UNCHECKED, misfit_warnings, observable
 from likely.rare.qld.cloud import Cloud
-from likely.rare.qld.decomposition import Intervals, Split, intervals, log_total, split
+from likely.rare.qld.decomposition import intervals, largest_intervals, log_total
 from likely.rare.qld.sampling import Pairs, count_pairs, tail_interval
+from likely.rare.qld.split import Split, split
+from likely.rare.qld.survey import Survey, survey
 from likely.rare.qld.survival import Counted, Extended, Tail
 from likely.rare.result import Found, Quantity, Spent
 from likely.stats.intervals import clopper_pearson
@@ -31,7 +34,9 @@ NEGLIGIBLE = 1e-6
 """Share of an estimate with a tail that need not be checked against every token."""
 FEW = 10.0
 """Effective pairs below which an estimate is called coarse."""
-CHECKED = 1024
+TOGETHER = 256
+"""Events whose activations are checked in one pass over the logits."""
+CHECKED = 512
 """Activations whose rests are recombined at the level where the law is compared to the sample."""
 INDEPENDENCE = (
     "the interval covers sampling error alone, not whether the part of activations along the "
@@ -67,42 +72,60 @@ class Qld:
 
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return the probability of each event under recombined activations."""
-        activations = collect(task)
-        began = time.perf_counter()
-        margins = activations.margins(task.events)
-        cloud = _whitened(activations, self.ridge)
-        scored = Spent(scores=len(activations), seconds=time.perf_counter() - began)
-        share = (activations.spent + scored).divided(len(task.events))
-        return tuple(
-            self._one(cloud, event, margins[:, column], level=task.level, share=share)
-            for column, event in enumerate(task.events)
-        )
+        return self.of_activations(collect(task), task.events, level=task.level)
 
-    def _one(
+    def of_activations(
+        self, activations: Activations, events: Sequence[Event], *, level: float
+    ) -> tuple[Found, ...]:
+        """Return the probability of each event, from activations that were read before.
+
+        Args:
+            activations: Of inputs of the law.
+            events: Of one step each.
+            level: Coverage of the intervals, in (0, 1).
+        """
+        began = time.perf_counter()
+        cloud = _whitened(activations, self.ridge)
+        if cloud is None:
+            return _all_counted(activations, events, level=level)
+        seen = survey(cloud, events)
+        scored = Spent(scores=len(activations), seconds=time.perf_counter() - began)
+        share = (activations.spent + scored).divided(len(events))
+        found: list[Found] = []
+        for start in range(0, len(events), TOGETHER):
+            places = range(start, min(start + TOGETHER, len(events)))
+            found += self._some(cloud, seen, events, places, level=level, share=share)
+        return tuple(found)
+
+    def _some(
         self,
-        cloud: Cloud | None,
-        event: Event,
-        margins: Float[np.ndarray, "n"],
+        cloud: Cloud,
+        seen: Survey,
+        events: Sequence[Event],
+        places: range,
         *,
         level: float,
         share: Spent,
-    ) -> Found:
+    ) -> list[Found]:
+        """Return what is found of some events, whose activations are checked together."""
         began = time.perf_counter()
-        parts = split(cloud, event) if cloud is not None else None
-        if cloud is None or parts is None:
-            why = _SAME if cloud is None else _NEVER
-            return _counted(margins, event, level=level, spent=share, why=why)
-        counted = Counted(values=parts.values)
-        found = intervals(parts, cloud, counted)
-        pairs = count_pairs(parts, cloud, found, counted)
-        answer = _from_pairs(parts, pairs, level)
-        if self.tail != "none":
-            law = Extended.fit(counted.values, self.tail)
-            found = intervals(parts, cloud, law, negligible=NEGLIGIBLE)
-            answer = _with_tail(answer, parts, cloud, (found, law), level)
-        checked = _checked(answer, parts, cloud, counted, event, margins)
-        seconds = time.perf_counter() - began
-        return replace(checked, spent=share + Spent(scores=found.n_checked, seconds=seconds))
+        parts = split(cloud, [events[place] for place in places])
+        real = [one for one in parts if one is not None]
+        laws = [Counted(values=one.values) for one in real]
+        exact = iter(zip(laws, intervals(real, seen, laws), strict=True))
+        answers = []
+        for place, one in zip(places, parts, strict=True):
+            margins = seen.margins[:, place]
+            if one is None:
+                answers.append(_counted(margins, events[place], level=level, why=_NEVER))
+                continue
+            law, found = next(exact)
+            answer = _from_pairs(one, count_pairs(one, cloud, found, law), level)
+            if self.tail != "none":
+                answer = _with_tail(answer, one, cloud, seen, self.tail, level)
+            answers.append(_checked(answer, one, seen, law, events[place], margins))
+        spent = share + Spent(seconds=(time.perf_counter() - began) / len(places))
+        return [replace(answer, spent=spent) for answer in answers]
 
 
 _SAME = "all activations are the same: the event was counted"
@@ -121,15 +144,25 @@ def _whitened(activations: Activations, ridge: float) -> Cloud | None:
     return Cloud.of(states, layer.weight.numpy(), layer.bias.numpy(), ridge=ridge)
 
 
-def _counted(
-    margins: Float[np.ndarray, "n"], event: Event, *, level: float, spent: Spent, why: str
-) -> Found:
+def _all_counted(
+    activations: Activations, events: Sequence[Event], *, level: float
+) -> tuple[Found, ...]:
+    """Return what plain counting says of activations that do not vary."""
+    margins = activations.margins(events)
+    share = (activations.spent + Spent(scores=len(activations))).divided(len(events))
+    return tuple(
+        replace(_counted(margins[:, place], event, level=level, why=_SAME), spent=share)
+        for place, event in enumerate(events)
+    )
+
+
+def _counted(margins: Float[np.ndarray, "n"], event: Event, *, level: float, why: str) -> Found:
     """Return what plain counting says."""
     hits = int((margins > event.above).sum())
     low, high = clopper_pearson(hits, len(margins), level=level)
     return Found(
         log_prob=log_of(hits / len(margins)), low=log_of(low), high=log_of(high),
-        spent=spent, diagnostics={"hits": hits, "activations": len(margins)}, warnings=(why,),
+        spent=Spent(), diagnostics={"hits": hits, "activations": len(margins)}, warnings=(why,),
     )  # fmt: skip
 
 
@@ -159,10 +192,16 @@ def _from_pairs(parts: Split, pairs: Pairs, level: float) -> Found:
 
 
 def _with_tail(
-    counted: Found, parts: Split, cloud: Cloud, tailed: tuple[Intervals, Extended], level: float
+    counted: Found,
+    parts: Split,
+    cloud: Cloud,
+    seen: Survey,
+    tail: Literal["gpd", "gaussian"],
+    level: float,
 ) -> Found:
     """Return the estimate with a tail, and the counted one among its figures."""
-    found, law = tailed
+    law = Extended.fit(parts.values, tail)
+    found = largest_intervals(parts, seen, law, negligible=NEGLIGIBLE)
     n = len(cloud.points)
     low, high = tail_interval(parts, cloud, found, law, level=level) or (
         -math.inf,
@@ -190,7 +229,7 @@ def _with_tail(
 def _checked(
     answer: Found,
     parts: Split,
-    cloud: Cloud,
+    seen: Survey,
     law: Counted,
     event: Event,
     margins: Float[np.ndarray, "n"],
@@ -200,7 +239,8 @@ def _checked(
     if observed is None:
         return replace(answer, warnings=(*answer.warnings, UNCHECKED))
     near, n = parts.at_margin(event.above - observed.margin), min(CHECKED, len(margins))
-    log_ratio = log_total(intervals(near, cloud, law, first=n), law, n) - observed.log_share
+    (found,) = intervals([near], seen, [law], first=n)
+    log_ratio = log_total(found, law, n) - observed.log_share
     return replace(
         answer,
         diagnostics={

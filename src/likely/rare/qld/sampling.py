@@ -17,7 +17,8 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from likely.rare.qld.cloud import Cloud
-from likely.rare.qld.decomposition import Intervals, Split, log_total
+from likely.rare.qld.decomposition import Intervals, log_total
+from likely.rare.qld.split import Split
 from likely.rare.qld.survival import Counted, Extended
 from likely.stats.weighted_counts import gamma_interval
 
@@ -90,7 +91,9 @@ def count_pairs(split: Split, cloud: Cloud, found: Intervals, law: Counted) -> P
     sums = np.concatenate([np.zeros(1), np.cumsum(law.values)])
     pull = (sums[after] - sums[first]) @ _rests(split, cloud, found) / n**2
     share = int(counts.sum()) / n**2
-    influence = of_rest + of_part - 2.0 * share + split.along * (cloud.points @ pull)
+    influence = (
+        of_rest + of_part - 2.0 * share + split.along * (cloud.rough @ pull.astype(np.float32))
+    )
     return Pairs(count=int(counts.sum()), influence=influence)
 
 
@@ -117,7 +120,7 @@ def tail_interval(
     masses = np.exp(law.log_mass(found.low, found.high) - whole) / n
     hazard = np.exp(norm.logpdf(found.low) - norm.logsf(found.low))
     pull = (masses * hazard) @ _rests(split, cloud, found)
-    lean = split.along * (cloud.points @ pull)
+    lean = split.along * (cloud.rough @ pull.astype(np.float32))
     part = np.arange(n) % BLOCKS
     logs = np.empty(BLOCKS)
     for block in range(BLOCKS):

@@ -3,6 +3,7 @@
 Counted values know nothing beyond the largest; a tail may be fitted beyond their last part.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -26,8 +27,8 @@ class Survival(Protocol):
     """A law on the line."""
 
     @property
-    def reach(self) -> tuple[float, float]:
-        """A range that has all of its mass."""
+    def last(self) -> float:
+        """A position beyond which there is no mass."""
         ...
 
     def log_mass(
@@ -48,9 +49,9 @@ class Counted:
     values: Float[np.ndarray, "n"]
 
     @property
-    def reach(self) -> tuple[float, float]:
-        """The least and the largest value."""
-        return float(self.values[0]), float(self.values[-1])
+    def last(self) -> float:
+        """The largest value."""
+        return float(self.values[-1])
 
     def ranks(
         self, low: Float[np.ndarray, "m"], high: Float[np.ndarray, "m"]
@@ -124,9 +125,9 @@ class Extended:
         )
 
     @property
-    def reach(self) -> tuple[float, float]:
-        """From the least value on."""
-        return float(self.counted.values[0]), np.inf
+    def last(self) -> float:
+        """Infinity."""
+        return math.inf
 
     def refit(self, values: Float[np.ndarray, "n"]) -> "Extended":
         """Return other values, ascending, with a tail of the same kind."""

@@ -65,8 +65,8 @@ class Run:
     Attributes:
         log_prob: Log of the estimate; ``-inf`` if the run went extinct, which is an estimate of 0;
             None if it was given up before the threshold, which is no estimate.
-        stop: ``threshold``; ``extinct``: no particle reached a frozen level; ``stuck``: the next
-            level would not have risen above the last; ``max_levels``.
+        stop: ``threshold``; ``extinct``: no particle reached a frozen level; ``stuck``: no
+            particle is above the last level; ``max_levels``.
         levels: In their order.
         relative_variance: Variance of the estimate as a share of its square, from this run alone;
             None if it did not reach the threshold. It nears 1 when few ancestors are left.

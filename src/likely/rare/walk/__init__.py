@@ -1,0 +1,1 @@
+"""Chains over inputs under tilted laws, and the way back to the law itself."""

@@ -1,0 +1,180 @@
+"""Parallel chains over inputs that go through the places in turn. Unit: nats.
+
+Rows belong to groups of equal size, and the rows of a group walk at the inverse temperatures of a
+ladder, one each; neighbours on the ladder exchange theirs by the usual ratio after every step. With
+a ladder of one rung the rows are plain chains.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from likely.rare.gradient.landscape import Landscape
+from likely.rare.gradient.places import draw_rows
+from likely.rare.walk.tilting import log_acceptance, new_choices, proposal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Step:
+    """What one step of all rows gave.
+
+    Attributes:
+        scores: Shape ``(G, R)``: of each rung of each group, nats.
+        hits: Shape ``(G, R)``: whether the event happens there.
+        n_accepted: Rows whose proposal was accepted.
+        exchanged: Shape ``(G, R - 1)``: whether neighbours exchanged; False too where they were
+            not asked, which is every other step.
+    """
+
+    scores: Float[np.ndarray, "G R"]
+    hits: Bool[np.ndarray, "G R"]
+    n_accepted: int
+    exchanged: Bool[np.ndarray, "G r"]
+
+
+class Walkers:
+    """Chains that start from inputs drawn from the law.
+
+    Args:
+        landscape: Reads inputs.
+        ladder: Shape ``(R,)``, inverse temperatures, rising.
+        n_groups: Groups of R rows.
+        rng: Draws starts and steps.
+
+    Attributes:
+        n_calls: Inputs that were read, a row at a time.
+    """
+
+    def __init__(
+        self,
+        landscape: Landscape,
+        ladder: Float[np.ndarray, "R"],
+        n_groups: int,
+        *,
+        rng: np.random.Generator,
+    ) -> None:
+        self.landscape = landscape
+        self.ladder = ladder
+        self.rng = rng
+        n_rungs, places = len(ladder), landscape.places
+        self.rows = np.arange(n_groups * n_rungs).reshape(n_groups, n_rungs)  # at each rung
+        self.choices = places.draw(places.log_probs, rng.random((self.rows.size, len(places))))
+        self._place = 0
+        self.n_calls = 0
+        self._n_steps = 0
+        self.read_current()
+
+    def read_current(self) -> None:
+        """Read the current inputs whole."""
+        found = self.landscape.read(self.choices)
+        self.scores, self.hits, self.slopes = found.scores, found.hits, found.slopes
+        self.n_calls += len(self.choices)
+
+    @property
+    def betas(self) -> Float[np.ndarray, "n"]:
+        """The inverse temperature of each row."""
+        found = np.empty(self.rows.size)
+        found[self.rows] = self.ladder
+        return found
+
+    def walk(self, n_calls: int) -> Iterator[Step]:
+        """Yield steps for as long as the calls suffice for one more.
+
+        Args:
+            n_calls: How many inputs may have been read in all, with those so far.
+        """
+        while self.n_calls + self.next_cost <= n_calls:
+            yield self.step()
+
+    @property
+    def next_cost(self) -> int:
+        """How many inputs the next step reads: the current ones too, where slopes are forgotten."""
+        again = self.landscape.forgets and self._place == 0 and self._n_steps > 0
+        return self.rows.size * (2 if again else 1)
+
+    def step(self) -> Step:
+        """Return what one step of all rows gives: a token of the next place, then exchanges."""
+        if self.next_cost > self.rows.size:
+            self.read_current()
+        n_accepted = self._move(self._place)
+        self._place = (self._place + 1) % len(self.landscape.places)
+        exchanged = self._exchange()
+        self._n_steps += 1
+        return Step(
+            scores=self.scores[self.rows], hits=self.hits[self.rows], n_accepted=n_accepted,
+            exchanged=exchanged,
+        )  # fmt: skip
+
+    def _move(self, place: int) -> int:
+        landscape, betas, each = self.landscape, self.betas, np.arange(self.rows.size)
+        law = landscape.places.log_probs[place, : landscape.places.sizes[place]]
+        uniforms = self.rng.random((2, self.rows.size))
+        there = proposal(law, landscape.tilts_at(place, self.slopes[:, place]), betas)
+        old, new = self.choices[:, place], draw_rows(there, uniforms[0])
+        changed = new_choices(self.choices, place, new)
+        found = landscape.propose(changed, place)
+        self.n_calls += len(changed)
+        back = proposal(law, landscape.tilts_at(place, found.slopes[:, place]), betas)
+        log_ratio = log_acceptance(
+            betas, found.scores - self.scores, (law[old], law[new]),
+            (there[each, new], back[each, old]),
+        )  # fmt: skip
+        accepted = np.log1p(-uniforms[1]) < log_ratio  # of 1 - u, which is never 0
+        landscape.accept(accepted)
+        self.choices[accepted] = changed[accepted]
+        self.scores = np.where(accepted, found.scores, self.scores)
+        self.hits = np.where(accepted, found.hits, self.hits)
+        self.slopes[accepted, place:] = found.slopes[accepted, place:]
+        if not landscape.forgets:
+            self.slopes[accepted, :place] = found.slopes[accepted, :place]
+        return int(accepted.sum())
+
+    def _exchange(self) -> Bool[np.ndarray, "G r"]:
+        """Exchange the tilts of neighbours, odd pairs and even pairs in turn."""
+        exchanged = np.zeros((len(self.rows), len(self.ladder) - 1), dtype=bool)
+        if not exchanged.size:
+            return exchanged
+        log_uniforms = np.log1p(-self.rng.random(exchanged.shape))
+        rises = np.diff(self.scores[self.rows], axis=1)  # along the ladder
+        exchanged = log_uniforms < -np.diff(self.ladder) * rises
+        exchanged[:, (self._n_steps + 1) % 2 :: 2] = False
+        for group, rung in np.argwhere(exchanged):
+            pair = self.rows[group, rung : rung + 2]
+            self.rows[group, rung : rung + 2] = pair[::-1].copy()
+        return exchanged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """What chains went through.
+
+    Attributes:
+        scores: Shape ``(S, G, R)``: S steps of R rungs of G groups, nats.
+        hits: Shape ``(S, G, R)``.
+        acceptance: Share of proposals that were accepted.
+        exchange: The smallest share of exchanges between two neighbours of the ladder; 1 without
+            neighbours.
+    """
+
+    scores: Float[np.ndarray, "S G R"]
+    hits: Bool[np.ndarray, "S G R"]
+    acceptance: float
+    exchange: float
+
+    @classmethod
+    def of(cls, steps: Iterator[Step]) -> "Trace":
+        """Return all steps as one."""
+        found = list(steps)
+        exchanged = np.stack([step.exchanged for step in found])
+        rates = 2.0 * exchanged.mean(axis=(0, 1))  # each pair is asked every other step
+        return cls(
+            scores=np.stack([step.scores for step in found]),
+            hits=np.stack([step.hits for step in found]),
+            acceptance=sum(step.n_accepted for step in found) / found[0].scores.size / len(found),
+            exchange=float(rates.min()) if rates.size else 1.0,
+        )
+
+    def __len__(self) -> int:
+        return len(self.scores)

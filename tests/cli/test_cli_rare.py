@@ -1,0 +1,123 @@
+"""``likely rare``: laws, events and methods from flags, and every number in the document."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+from command_line import run, run_json
+
+import likely
+from likely import rare
+from likely.cli.rare_screen import columns
+from likely.runs.store import read_rows
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A table whose winner is told by the last token: after "A" "B", after "C" "A", else "C"."""
+    rows = [
+        {"after": [], "probs": {"A": 0.1, "B": 0.1, "C": 0.8}},
+        {"after": ["A"], "probs": {"A": 0.2, "B": 0.7, "C": 0.1}},
+        {"after": ["C"], "probs": {"A": 0.6, "B": 0.3, "C": 0.1}},
+    ]
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({"tokens": ["A", "B", "C"], "bos": "<s>", "rows": rows}))
+    return f"table:{path}"
+
+
+@pytest.fixture
+def law(tmp_path):
+    """Two places; "C" comes last once in 10,000 inputs."""
+    path = tmp_path / "places.json"
+    path.write_text(json.dumps([{"A": 1, "B": 1}, {"A": 1, "B": 9998, "C": 1}]))
+    return path
+
+
+def test_the_document_has_the_numbers_of_the_library(model, law):
+    found = run_json(
+        "rare", model, "--inputs", law, "--target", "B", "--target", "#0", "--method", "naive",
+        "--budget", 3000, "--truth", 100, "--seed", 3,
+    )  # fmt: skip
+    loaded = likely.load(model)
+    places = rare.independent([{"A": 1, "B": 1}, {"A": 1, "B": 9998, "C": 1}], loaded)
+    expected = rare.estimate_many(loaded, places, ["B", "A"], method="naive", budget=3000, seed=3)
+    for one, other in zip(found["estimates"], expected, strict=True):
+        assert one["log_prob"]["value"] == (
+            "-inf" if other.is_zero else pytest.approx(other.log_prob.value)
+        )
+        assert one["log_prob"]["high"] == pytest.approx(other.log_prob.high)
+    assert [one["value"] for one in found["truth"]] == [pytest.approx(1e-4)] * 2
+    assert found["distribution"]["inputs"] == 6
+    assert found["distribution"]["log10_inputs"] == pytest.approx(math.log10(6))
+
+
+def test_a_person_sees_what_is_known_and_what_is_doubted(model, law):
+    done = run(
+        "rare", model, "--inputs", law, "--target", "A", "--method", "naive", "--budget", 100,
+        "--truth", 100,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert "under 'places': 3 tokens" in done.stdout
+    assert "1.00e-04" in done.stdout
+    assert "warning: 'A': no hit among 100 inputs" in done.stdout
+
+
+def test_sets_continuations_and_margins_come_from_flags(model, law):
+    found = run_json(
+        "rare", model, "--inputs", law, "--any-of", "A|B", "--continuation", "CAB", "--above", 0.5,
+        "--method", "naive", "--budget", 500,
+    )  # fmt: skip
+    events = [one["event"] for one in found["estimates"]]
+    assert events[0]["steps"] == [[0, 1]]
+    assert events[1]["steps"] == [[2], [0], [1]]
+    assert {one["above"] for one in events} == {0.5}
+    assert found["estimates"][1]["log_prob"]["value"] == pytest.approx(0.0, abs=0.01)
+
+
+def test_options_of_a_method_are_given_by_name(model, law):
+    done = run(
+        "rare", model, "--inputs", law, "--target", "A", "--method", "forecast", "--option",
+        "top=3",
+    )  # fmt: skip
+    assert done.exit_code == 1
+    assert "got top=3" in done.stderr
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".parquet", ".jsonl", ".html"])
+def test_every_format_is_written(model, law, tmp_path, suffix):
+    path = tmp_path / f"found{suffix}"
+    done = run(
+        "rare", model, "--inputs", law, "--target", "B", "--method", "naive", "--budget", 64,
+        "--out", path,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    if suffix == ".json":
+        found = json.loads(path.read_text())["estimates"]
+        assert rare.RareEstimate.from_dict(found[0]).budget == 64
+    elif suffix == ".csv":
+        assert pd.read_csv(path).loc[0, "event"] == "B"
+    elif suffix == ".html":
+        assert "<html" in path.read_text()
+    else:
+        assert next(iter(read_rows(path, columns())))["budget"] == 64
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "part"),
+    [
+        (("--target", "B"), 2, "give one of --distribution, --inputs and --corpus"),
+        (("--inputs", "LAW"), 2, "give --target, --any-of or --continuation"),
+        (("--inputs", "LAW", "--target", "B", "--option", "x"), 2, "NAME=VALUE"),
+        (("--inputs", "LAW", "--target", "AB"), 1, "2 tokens"),
+        (("--inputs", "LAW", "--target", "B", "--method", "nave"), 1, "did you mean"),
+        (("--inputs", "LAW", "--target", "B"), 1, "those that have"),
+        (("--distribution", "hexx", "--target", "B"), 1, "did you mean"),
+    ],
+)
+def test_a_wrong_question_gets_one_line(model, law, flags, code, part):
+    given = [str(law) if flag == "LAW" else flag for flag in flags]
+    done = run("rare", model, *given, "--budget", 64)
+    assert done.exit_code == code
+    said = " ".join(done.stderr.replace("│", " ").split())
+    assert part in said
