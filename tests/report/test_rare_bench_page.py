@@ -13,6 +13,7 @@ from likely.rare.bench import summary
 from likely.rare.bench.plan import BenchConfig
 from likely.rare.bench.summary import summarise
 from likely.report import rare_bench_page as module
+from likely.report.display import small
 from likely.report.figures.rare.loss_alpha import loss_against_alpha
 from likely.report.rare_bench_page import bench_page
 
@@ -148,6 +149,9 @@ def test_targets_stand_with_their_truth_and_mean_estimates(both):
     cells = [content for _, content in page.with_class("num")]
     assert "3.16 × 10⁻⁹" in cells
     assert "0" in cells
+    own = [row for row in ROWS if row["token"] == 0 and row["arm"] == "calls"]
+    logs = [r["log_prob"] for r in own if r["method"] == "itgis" and r["model"] == "tiny-2l"]
+    assert small(math.log(sum(map(math.exp, logs)) / len(logs))) in cells
     assert HOSTILE.replace(" ", "␣") in body
 
 
