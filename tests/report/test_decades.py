@@ -79,3 +79,12 @@ def test_an_exact_truth_has_no_area():
     found = strip(in_nats(*nats(-5, -6, -3)), Decades(low=-10, high=0, step=2), truth=truth)
     assert found.truth == "M600.00 6V94"
     assert found.band == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "powers"),
+    [(-12, [0, -3, -6, -9, -12]), (-20, [0, -6, -12]), (-40, [0, -12]), (-200, [])],
+)
+def test_words_stand_apart_whatever_the_range(low, powers):
+    names = Decades(low=low, high=0, step=10).names()
+    assert [tick.value for tick in names] == powers

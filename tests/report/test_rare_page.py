@@ -61,6 +61,17 @@ def test_warnings_stand_in_the_block_of_their_number():
     assert [a["href"] for tag, a, _ in page.elements if tag == "a"] == ["#e1", "#e2"]
 
 
+def test_a_warning_of_all_estimates_of_a_method_is_said_once():
+    found = [make.estimate(warnings=("all have it", f"own {i}"), token=i) for i in (1, 2)]
+    page, body, _ = page_of(found)
+    assert body.count("all have it") == 1
+    assert "Of every estimate by naive: all have it" in body
+    blocks = [text for _, text in page.with_class("one")]
+    assert ["own 1" in blocks[0], "own 2" in blocks[1]] == [True, True]
+    _, body, _ = page_of([*found[:1], make.estimate(method="itgis")])
+    assert "Of every estimate" not in body
+
+
 def test_the_truth_is_shown_for_plain_events_alone():
     events = [
         make.estimate(),
@@ -100,6 +111,12 @@ def test_levels_are_a_chart_and_a_table():
     lines = {a["class"].split()[1]: a["d"] for a, _ in page.with_class("run-line")}
     assert set(lines) == {"prob", "alive", "prior", "wall", "still"}
     assert lines["prob"].count("L") == len(found.levels) - 1
+    places = [tuple(map(float, x.split())) for x in lines["prob"].removeprefix("M").split("L")]
+    assert [x for x, _ in places] == sorted(x for x, _ in places)
+    assert [y for _, y in places] == sorted(y for _, y in places)  # 0 is the top
+    assert places[-1][0] == 1000.0
+    share = -math.log10(2.1e-9) / 10.0  # of ten decades
+    assert places[-1][1] == pytest.approx(100.0 * share, abs=0.01)
     tables = [t for t in page.elements if t[0] == "summary"]
     assert "Data: 30 levels" in [text for _, _, texts in tables for text in texts]
     cells = [text for _, text in page.with_class("num")]

@@ -75,11 +75,12 @@ class Decades:
         )
 
     def names(self) -> tuple[Tick, ...]:
-        """Return ticks that say once in how many, where there is a word for it."""
+        """Return ticks that say once in how many, where there are words and room for them."""
+        apart = next((n for n in (3, 6, 12) if (self.high - self.low) <= 4 * n), None)
         return tuple(
             Tick(percent=self._percent(k), value=float(k), label=name)
             for k, name in _NAMES.items()
-            if self.low <= k <= self.high
+            if apart is not None and k % apart == 0 and self.low <= k <= self.high
         )
 
     def _percent(self, exponent: int) -> float:

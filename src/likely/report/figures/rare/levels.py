@@ -61,7 +61,7 @@ def run_of_levels(found: RareEstimate, truth: Estimate | None = None) -> Drawing
     top, middle, bottom = (row[0] for row in rows)
     _probability(top, own, found, truth)
     _alive(middle, own)
-    _moves(bottom, own)
+    _moves(bottom, own, moves_of(found.levels))
     bottom.set_xlabel("level, nats")
     put_legend(figure, [top, middle, bottom], n_columns=4)
     return Drawing(name=NAME, title=title, figure=figure, data=data)
@@ -103,11 +103,8 @@ def _alive(axes: Axes, own: pd.DataFrame) -> None:
     _shares(axes, "Share alive")
 
 
-def _moves(axes: Axes, own: pd.DataFrame) -> None:
-    names: Sequence[str] = moves_of(
-        [{str(name): one for name, one in row.items()} for row in own.to_dict("records")]
-    )
-    for i, move in enumerate(names):
+def _moves(axes: Axes, own: pd.DataFrame, moves: Sequence[str]) -> None:
+    for i, move in enumerate(moves):
         shade = colour(i)
         for end, dash, shape in (("prior", (0.0, (4.0, 1.5)), "s"), ("wall", "-", "o")):
             column = f"{move}_{end}_acceptance"
