@@ -54,6 +54,17 @@ def test_the_point_is_optimal_among_more_rivals_than_the_first_round_takes():
     assert len(found.active) > 3
 
 
+def test_rivals_that_the_first_round_left_out_are_found(monkeypatch):
+    rng = np.random.default_rng(3)
+    slopes, needs = rng.standard_normal((300, 8)) + 1.5, rng.standard_normal(300) + 1.0
+    at_once = nearest_point(slopes, needs)
+    monkeypatch.setattr(direction, "FIRST", 4)
+    monkeypatch.setattr(direction, "MORE", 2)
+    in_rounds = nearest_point(slopes, needs)
+    np.testing.assert_allclose(in_rounds.point, at_once.point, atol=1e-9)
+    assert len(at_once.active) >= 3
+
+
 def test_no_way_round_a_rival_that_is_always_ahead():
     slopes = np.array([[0.0, 0.0], [1.0, 0.0]])
     assert nearest_point(slopes, np.array([0.1, 0.0])) is None

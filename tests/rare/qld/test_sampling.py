@@ -69,12 +69,12 @@ def test_intervals_cover_the_truth_of_gaussian_activations():
     truth = log_total(found, Normal(), len(exact.points))
     assert -5.0 < truth < -4.0
     covered = 0
-    for run in range(80):
+    for run in range(160):
         *_, pairs = pairs_of(gaussian(n, seed=run), event)
         low, high = pairs.interval(level=0.95)
         covered += low <= truth <= high
-    assert 62 <= covered <= 80
-    for kind, runs, least in (("gaussian", 20, 12), ("gpd", 8, 3)):
+    assert 130 <= covered <= 160
+    for kind, runs, least in (("gaussian", 30, 20), ("gpd", 15, 8)):
         tailed = 0
         for run in range(runs):
             cloud = gaussian(n, seed=run)
