@@ -13,6 +13,7 @@ from likely import rare
 from likely.errors import InputError, StoreError
 from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
 from likely.rare.ground_truth import framed, weighted_interval
+from likely.rare.reading import Reader
 
 
 def skewed_law(model, n_places, *, seed=0, size=6):
@@ -49,6 +50,20 @@ def test_products_of_small_probabilities_are_exact():
     assert truth.prob(1).value == pytest.approx(0.75 * (1 - p * r), rel=1e-12)
     assert truth.probs.sum() == pytest.approx(1.0, abs=1e-12)
     assert truth.prob(0).is_exact
+
+
+def test_an_enumeration_reads_each_stem_once_and_finds_what_whole_inputs_say(gpt2):
+    law = skewed_law(gpt2, 3)
+    truth = rare.truth(gpt2, law)
+    assert truth.is_exact
+    assert truth.counts.n_inputs == law.n_inputs == 216
+    inputs, log_probs = next(law.iter_inputs(size=216))
+    winners = Reader(gpt2).winners(inputs)
+    assert np.flatnonzero(truth.probs).tolist() == np.unique(winners).tolist()
+    for token in np.unique(winners):
+        summed = math.fsum(np.exp(log_probs[winners == token]))
+        assert truth.prob(int(token)).value == pytest.approx(summed, rel=1e-12)
+    assert truth.counts.spent.token_evaluations < inputs.size
 
 
 def test_events_of_every_kind_are_enumerated():

@@ -142,7 +142,7 @@ def iter_counts(
         most_endings: As in `endings_of`.
     """
     endings = endings_of(distribution, most=most_endings)
-    count = _open_counter(model, endings)
+    count = open_counter(model, endings)
     length = distribution.length - endings.tokens.shape[1]
     block = first_block
     while True:
@@ -151,22 +151,67 @@ def iter_counts(
         block += 1
 
 
-class _Counter:
-    """Counts through a reader: whole inputs, for models without tensors."""
+class Counter:
+    """Finds who wins after every stem with every ending, and counts.
+
+    Args:
+        finder: Reads them.
+        endings: That follow every stem.
+        n_vocab: V.
+    """
+
+    def __init__(self, finder: "_Whole | _Shared", endings: Endings, n_vocab: int) -> None:
+        self.finder = finder
+        self.endings = endings
+        self.n_vocab = n_vocab
+
+    def __call__(self, stems: Int[np.ndarray, "P T"]) -> Counts:
+        """Return what stems that were drawn add."""
+        counts = Counts.none(self.n_vocab)
+        for start in range(0, len(stems), self.n_at_once):
+            winners, spent = self.finder(stems[start : start + self.n_at_once])
+            counts += counted(winners, self.endings.probs, self.n_vocab, spent)
+        return counts
+
+    @property
+    def n_at_once(self) -> int:
+        """How many stems are read at once."""
+        return max(1, _ROWS // len(self.endings.probs))
+
+    def iter_every(
+        self, distribution: InputDistribution
+    ) -> Iterator[tuple[Int[np.ndarray, "n"], Float[np.ndarray, "n"], Spent]]:
+        """Yield who wins after each input that there is, how likely it is, and what that took.
+
+        Args:
+            distribution: Whose endings these are.
+        """
+        stems = _stems_of(distribution, self.endings)
+        for tokens, log_probs in stems.iter_inputs(size=self.n_at_once):
+            winners, spent = self.finder(tokens)
+            probs = np.exp(log_probs)[:, None] * self.endings.probs
+            yield winners.ravel(), probs.ravel(), spent
+
+
+def _stems_of(distribution: InputDistribution, endings: Endings) -> InputDistribution:
+    """Return the law of what stands before the endings."""
+    length = distribution.length - endings.tokens.shape[1]
+    if length == distribution.length or not isinstance(distribution, IndependentDistribution):
+        return distribution
+    return IndependentDistribution(
+        name=distribution.name, supports=distribution.supports[:length], details={}
+    )
+
+
+class _Whole:
+    """Reads whole inputs, for models without tensors."""
 
     def __init__(self, model: LanguageModel, endings: Endings) -> None:
-        self.n_vocab = model.info.n_vocab
         self.endings = endings
         self.reader = Reader(model)
 
-    def __call__(self, stems: Int[np.ndarray, "P T"]) -> Counts:
-        counts = Counts.none(self.n_vocab)
-        size = max(1, _ROWS // len(self.endings.probs))
-        for start in range(0, len(stems), size):
-            counts += self._count(stems[start : start + size])
-        return counts
-
-    def _count(self, stems: Int[np.ndarray, "p T"]) -> Counts:
+    def __call__(self, stems: Int[np.ndarray, "P T"]) -> tuple[Int[np.ndarray, "P S"], Spent]:
+        """Return who wins after each stem and ending, -1 for a tie, and what that took."""
         n = len(self.endings.probs)
         before = self.reader.meter.spent
         whole = np.hstack(
@@ -174,12 +219,11 @@ class _Counter:
         )
         winners = self.reader.winners(whole).reshape(len(stems), n)
         spent = self.reader.meter.spent
-        took = Spent(
+        return winners, Spent(
             forwards=spent.forwards - before.forwards,
             token_evaluations=spent.token_evaluations - before.token_evaluations,
             seconds=spent.seconds - before.seconds,
         )
-        return counted(winners, self.endings.probs, self.n_vocab, took)
 
 
 def counted(
@@ -214,18 +258,30 @@ def counted(
     )
 
 
-def _open_counter(model: LanguageModel, endings: Endings) -> "_Counter | _SharedCounter":
+def open_counter(model: LanguageModel, endings: Endings) -> Counter:
+    """Return a counter that reads each stem once for all endings, if the model allows it.
+
+    Args:
+        model: Any local model.
+        endings: That follow every stem; one empty ending for stems that are whole inputs.
+
+    Raises:
+        CapabilityError: The model gives no next-token rows.
+    """
+    finder: _Whole | _Shared
     is_empty = endings.tokens.shape[1] == 0
     if is_empty or Capability.HIDDEN_STATES not in model.info.capabilities:
-        return _Counter(model, endings)
-    try:
-        return _SharedCounter(model, endings)
-    except CapabilityError:
-        return _Counter(model, endings)
+        finder = _Whole(model, endings)
+    else:
+        try:
+            finder = _Shared(model, endings)
+        except CapabilityError:
+            finder = _Whole(model, endings)
+    return Counter(finder, endings, model.info.n_vocab)
 
 
-class _SharedCounter:
-    """Counts through a network: each stem is read once for all of its endings.
+class _Shared:
+    """Reads each stem once for all of its endings, through a network.
 
     Raises:
         CapabilityError: The model gives no states, or its logits are not linear in them.
@@ -240,17 +296,10 @@ class _SharedCounter:
         self.network = require_network(model)
         self.readout = Readout.of(self.network)
         self.screen = Screen(self.readout)
-        self.endings = endings
         self.tokens = torch.from_numpy(endings.tokens)
 
-    def __call__(self, stems: Int[np.ndarray, "P T"]) -> Counts:
-        counts = Counts.none(self.network.info.n_vocab)
-        size = max(1, _ROWS // len(self.endings.probs))
-        for start in range(0, len(stems), size):
-            counts += self._count(stems[start : start + size])
-        return counts
-
-    def _count(self, stems: Int[np.ndarray, "p T"]) -> Counts:
+    def __call__(self, stems: Int[np.ndarray, "P T"]) -> tuple[Int[np.ndarray, "P S"], Spent]:
+        """Return who wins after each stem and ending, -1 for a tie, and what that took."""
         import torch
 
         began = time.perf_counter()
@@ -263,4 +312,4 @@ class _SharedCounter:
         meter = Meter()
         length = stems.shape[1] + winners.shape[1] * self.tokens.shape[1]
         meter.forward(len(stems), length, time.perf_counter() - began)
-        return counted(winners, self.endings.probs, self.network.info.n_vocab, meter.spent)
+        return winners, meter.spent

@@ -20,7 +20,7 @@ from likely.core.estimate import Estimate
 from likely.core.files import write_whole
 from likely.core.model import LanguageModel
 from likely.errors import InputError, StoreError
-from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
+from likely.rare.counting import STEMS, Counts, endings_of, iter_counts, open_counter
 from likely.rare.event import Event, Target, read_event
 from likely.rare.inputs import InputDistribution, check_fits
 from likely.rare.reading import Reader
@@ -311,17 +311,19 @@ def weighted_interval(
 
 
 def _enumerated(model: LanguageModel, distribution: InputDistribution) -> Truth:
-    reader = Reader(model)
     n_vocab = model.info.n_vocab
     parts: list[list[float]] = [[] for _ in range(n_vocab + 1)]
-    for inputs, log_probs in distribution.iter_inputs(size=_AT_ONCE):
-        for winner, prob in zip(reader.winners(inputs), np.exp(log_probs), strict=True):
-            parts[winner].append(float(prob))  # -1, a tie, is the last place
+    spent = Spent()
+    counter = open_counter(model, endings_of(distribution))
+    for winners, probs, more in counter.iter_every(distribution):
+        spent += more
+        for winner, prob in zip(winners.tolist(), probs.tolist(), strict=True):
+            parts[winner].append(prob)  # -1, a tie, is the last place
     total = np.array([math.fsum(part) for part in parts])
     hits = np.array([len(part) for part in parts], dtype=np.int64)
     counts = Counts(
         n_stems=1, n_inputs=int(hits.sum()), total=total, squares=total**2, largest=total,
-        stems=(hits > 0).astype(np.int64), inputs=hits, spent=reader.meter.spent,
+        stems=(hits > 0).astype(np.int64), inputs=hits, spent=spent,
     )  # fmt: skip
     return Truth(
         model=model.info.name, fingerprint=model.info.fingerprint,
