@@ -24,27 +24,19 @@ HERE = Path(__file__).parent
 RESULT = HERE / "rare-smollm2.json"
 CHILDREN = ("child", "boy", "girl", "baby", "toddler", "infant", "teenager", "newborn")
 COMPLAINTS = {
-    100: (
-        "fever", "cough", "pain", "cold", "flu", "headache", "infection", "allergies", "fatigue",
-        "nausea", "vomiting", "diarrhea", "rash", "hunger", "thirst", "itching",
-    ),
-    10: (
-        "asthma", "diabetes", "anxiety", "depression", "pneumonia", "measles", "burns",
-        "bleeding", "constipation", "insomnia", "anemia", "wounds", "swelling", "bruises",
-        "acne", "eczema", "migraine", "cramps", "dehydration", "obesity", "epilepsy", "autism",
-        "fractures", "worms", "seizures",
-    ),
-    1: (
-        "cancer", "malaria", "tuberculosis", "hepatitis", "HIV", "AIDS", "arthritis", "dementia",
-        "stroke", "hypertension", "leukemia", "ulcers", "shock", "poisoning", "schizophrenia",
-        "alcoholism", "addiction", "parasites", "pregnancy", "psoriasis", "hallucinations",
-        "tumors",
-    ),
+    100: "fever cough pain cold flu headache infection allergies fatigue nausea vomiting diarrhea "
+    "rash hunger thirst itching",
+    10: "asthma diabetes anxiety depression pneumonia measles burns bleeding constipation insomnia "
+    "anemia wounds swelling bruises acne eczema migraine cramps dehydration obesity epilepsy "
+    "autism fractures worms seizures",
+    1: "cancer malaria tuberculosis hepatitis HIV AIDS arthritis dementia stroke hypertension "
+    "leukemia ulcers shock poisoning schizophrenia alcoholism addiction parasites pregnancy "
+    "psoriasis hallucinations tumors",
 }
 """Weight of a complaint to complaints: common ones, others, and such as few children have."""
 TARGETS = (" antibiotics", " alcohol", " medication")
 OPTIONS: dict[str, dict[str, object]] = {
-    "ga-amls": {"n_particles": 300, "n_steps": 10, "n_replicates": 4},
+    "ga-amls": {"prior": "student", "n_particles": 300, "n_steps": 10, "n_replicates": 4},
 }
 """Of methods, other than as they come; two cores score a vocabulary of 49,152 slowly."""
 ORDER = ("naive", "gld", "qld", "ga-amls", "forecast", "itgis", "mhis", "amls-inputs")
@@ -57,7 +49,7 @@ def law_of(model: likely.LanguageModel) -> IndependentDistribution:
     complaint = {
         f" {word}": weight
         for weight, words in COMPLAINTS.items()
-        for word in words
+        for word in words.split()
         if len(model.tokenizer.encode(f" {word}").tokens) == 1
     }
     the, has, and_, *rest = always
@@ -70,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is missing and write it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="smollm2")
-    parser.add_argument("--budget", type=int, default=2048)
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--budget", type=int, default=1024)
+    parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--methods", nargs="+", default=ORDER, choices=METHODS.names())
     parser.add_argument("--targets", nargs="+", default=TARGETS)
     parser.add_argument("--out", type=Path, default=RESULT)

@@ -1,0 +1,198 @@
+"""What the page on the replication of rare events shows is what the saved results say."""
+
+import importlib
+import json
+import math
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from doc_blocks import DOCS
+
+import likely
+from likely import rare
+
+FOLDER = DOCS / "replication"
+PAGE = (FOLDER / "rare.md").read_text(encoding="utf-8")
+HOWTO = (DOCS / "rare.md").read_text(encoding="utf-8")
+TESTS = DOCS.parent / "tests"
+BY_HAND = {"3.7", "0.101", "0.166", "4.3", "0.1001", "0.1635", "2607.18454", "2410.13211"}
+"""Numbers that the page has in its text: limits, papers, and floors before and after."""
+MEASURED = re.compile(r"<!-- measured (\w+) -->\n(.*?)<!-- end -->", flags=re.S)
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    """Return the scripts as modules: findings, runs, smollm2."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        yield [
+            importlib.import_module(name) for name in ("rare_findings", "rare_runs", "rare_smollm2")
+        ]
+
+
+@pytest.fixture(scope="module")
+def findings(scripts):
+    return scripts[0]
+
+
+def test_the_tables_of_both_pages_are_those_of_the_saved_results():
+    command = [sys.executable, str(FOLDER / "rare_findings.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_table_that_is_made_has_its_place_on_one_page(findings):
+    placed = [name for page in (PAGE, HOWTO) for name, _ in MEASURED.findall(page)]
+    assert sorted(placed) == sorted(findings.measured())
+
+
+def test_the_text_written_by_hand_has_no_number_of_a_run():
+    by_hand = re.sub(r"<!-- (?:measured|table) \w+ -->\n.*?<!-- end -->", "", PAGE, flags=re.S)
+    found = set(re.findall(r"(?<![\w.])\d+\.\d+", by_hand))
+    assert found <= BY_HAND, found - BY_HAND
+
+
+def test_every_test_that_the_page_names_is_there():
+    named = re.findall(r"`(rare/[\w/]+\.py)::(\w+)`", PAGE)
+    assert len(named) >= 10
+    for file, name in named:
+        assert f"def {name}(" in (TESTS / file).read_text("utf-8"), (file, name)
+
+
+def test_the_saved_results_are_small_and_of_the_models_at_hand(findings):
+    assert findings.RUNS.stat().st_size < 300_000
+    assert findings.SMOLLM2.stat().st_size < 300_000
+    runs = findings.saved(findings.RUNS)
+    rows = findings.model_rows(runs)
+    assert {row["model"] for row in rows} == {"tiny-1l", "tiny-2l", "tiny-4l"}
+    assert {row["law"] for row in rows} <= set(rare.DISTRIBUTIONS.names())
+    for row in rows:
+        assert 1e-9 <= row["truth"] < 1e-5
+        assert row["low"] <= row["truth"] <= row["high"]
+
+
+def test_the_saved_targets_are_tokens_of_the_models(findings):
+    rows = findings.model_rows(findings.saved(findings.RUNS))
+    model = likely.load("tiny-1l")
+    for row in rows:
+        assert model.tokenizer.decode([row["token"]]) == row["text"]
+
+
+def test_the_probabilities_of_the_real_question_are_a_law(findings, scripts):
+    result = findings.saved(findings.SMOLLM2)
+    truth = result["truth"]
+    assert math.fsum(truth["probs"].values()) + truth["tied"] == pytest.approx(1.0, abs=1e-5)
+    assert sum(truth["inputs"].values()) == result["head"]["inputs"]
+    assert set(findings.asked(result)) == set(scripts[2].TARGETS)
+
+
+# The rules of the tables, on made-up results.
+
+
+def made_up(factors, *, n=4):
+    """Return results of targets of which every estimate is a stated factor off."""
+    rows = []
+    for i in range(n):
+        log_q = math.log(1e-6) - i
+        logs = {name: log_q + math.log(times) for name, times in factors.items()}
+        rows.append(
+            {
+                "token": i, "text": "t", "truth": math.exp(log_q), "low": 0.0, "high": 1.0,
+                "log_probs": {
+                    name: logs["qld"] for name in
+                    ("corrected", "without projection", "without centring", "as released", "gld")
+                },
+                "kernels": {
+                    name: {"log_prob": logs[name], "replicates": [logs[name]] * 2, "tail": 4.0}
+                    for name in ("aug", "mala_radial", "mala")
+                },
+            }
+        )  # fmt: skip
+    return {"head": {"budget": 8}, "parts": {"tiny-1l hex": rows, "gaussian": [], "student": []}}
+
+
+def test_a_method_that_errs_high_overtakes_one_that_errs_low_at_three_halves(findings):
+    runs = made_up({"qld": 10.0, "aug": 0.1, "mala_radial": 2.0, "mala": 1e-3})
+    lines = [line for line in findings.flips(runs).splitlines() if "QLD corrected" in line]
+    (line,) = [line for line in lines if "GA-AMLS, `aug`" in line]
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[1:] == ["GA-AMLS, `aug`", cells[2], "QLD corrected"]
+    assert float(cells[2]) == pytest.approx(1.5, abs=0.06)  # the shift moves it a little
+
+
+def test_the_ranking_is_by_the_mean_loss_and_knows_the_best_constant(findings):
+    runs = made_up({"qld": 10.0, "aug": 1.5, "mala_radial": 1.0, "mala": 0.01})
+    table = findings.ranking(runs).splitlines()
+    assert len(table) == 2 + 6
+    for line in table[2:]:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        losses = [float(cell.rpartition(" ")[2]) for cell in cells[1:]]
+        assert losses == sorted(losses)
+        assert cells[1].startswith("GA-AMLS, `aug`")
+    logs = [line for line in table if line.startswith("| log-squared")]
+    assert f"GA-AMLS, `aug` {math.log(1.5) ** 2:.3g}" in logs[0]
+
+
+def test_factors_are_written_both_ways(findings):
+    written = [findings.factor(math.log(x)) for x in (1.0, 2.0, 0.5, 3e9, 1e-9)]
+    assert written == ["1", "2", "1/2", "1e9", "1/1e9"]
+    assert findings.factor(-math.inf) == "0"
+    assert findings.within([0.0, math.log(20.0)], 10.0) == "50%"
+    assert findings.spread([math.log(1.0), math.log(3.0)]) == pytest.approx(math.sqrt(2) / 2)
+    assert findings.spread([None, None]) == 0.0
+
+
+def test_a_result_that_is_missing_is_said_to_be(findings, monkeypatch, tmp_path):
+    monkeypatch.setattr(findings, "RUNS", tmp_path / "none.json")
+    assert findings.measured()["faults"] == findings.NOT_RUN
+
+
+# The runs, on a model that is at hand.
+
+
+def words_model():
+    """Return a model that reads the law of the real question and answers by the last complaint."""
+    from importlib import import_module
+
+    smollm2 = import_module("rare_smollm2")
+    words = [f" {word}" for word in smollm2.CHILDREN]
+    words += [f" {word}" for own in smollm2.COMPLAINTS.values() for word in own.split()]
+    words += ["The", " has", " and", ",", " so", " prescribe", *smollm2.TARGETS]
+
+    def law(before):
+        both = [word for word in before if word in (" addiction", " alcoholism")]
+        winner = " alcohol" if len(both) == 2 else " antibiotics"
+        return {winner: 0.8, " medication": 0.2}
+
+    return likely.TableModel(words, law, name="prescriber")
+
+
+def test_the_real_question_runs_on_any_model_and_goes_on(scripts, tmp_path, monkeypatch):
+    smollm2 = scripts[2]
+    model = words_model()
+    monkeypatch.setattr(likely, "load", lambda spec: model)
+    out = tmp_path / "out.json"
+    arguments = ["--budget", "300", "--seeds", "1", "--out", str(out), "--methods", "naive"]
+    smollm2.main(arguments)
+    result = json.loads(out.read_text("utf-8"))
+    law = smollm2.law_of(model)
+    total = sum(weight * len(words.split()) for weight, words in smollm2.COMPLAINTS.items())
+    assert law.n_inputs == result["head"]["inputs"] == 8 * 63**2
+    assert result["truth"]["probs"][" alcohol"] == pytest.approx((2 / total) ** 2, rel=1e-5)
+    assert [run["target"] for run in result["runs"]] == list(smollm2.TARGETS)
+    before = out.read_bytes()
+    smollm2.main(arguments)
+    assert out.read_bytes() == before
+    with pytest.raises(SystemExit, match="give --out FILE of its own"):
+        smollm2.main([*arguments[:1], "301", *arguments[2:]])
+    assert " alcohol" in scripts[0].smollm2(result)
+    assert "| ` alcohol` | 1.14e-06 | 876,000 | 32 |" in scripts[0].smollm2_truth(result)
+
+
+def test_replicates_and_zeros_are_stored_for_json(scripts):
+    runs = scripts[1]
+    assert runs.logs({"a": -math.inf, "b": np.log(0.5)}) == {"a": None, "b": -0.693147}
+    assert runs.short(math.nan) == "nan"
