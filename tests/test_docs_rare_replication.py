@@ -153,43 +153,34 @@ def test_a_result_that_is_missing_is_said_to_be(findings, monkeypatch, tmp_path)
 # The runs, on a model that is at hand.
 
 
-def words_model():
-    """Return a model that reads the law of the real question and answers by the last complaint."""
-    from importlib import import_module
-
-    smollm2 = import_module("rare_smollm2")
-    words = [f" {word}" for word in smollm2.CHILDREN]
-    words += [f" {word}" for own in smollm2.COMPLAINTS.values() for word in own.split()]
-    words += ["The", " has", " and", ",", " so", " prescribe", *smollm2.TARGETS]
-
-    def law(before):
-        both = [word for word in before if word in (" addiction", " alcoholism")]
-        winner = " alcohol" if len(both) == 2 else " antibiotics"
-        return {winner: 0.8, " medication": 0.2}
-
-    return likely.TableModel(words, law, name="prescriber")
-
-
 def test_the_real_question_runs_on_any_model_and_goes_on(scripts, tmp_path, monkeypatch):
     smollm2 = scripts[2]
-    model = words_model()
+    monkeypatch.setattr(smollm2, "CHILDREN", ("child", "boy"))
+    complaints = {100: "fever cough", 10: "asthma", 1: "alcoholism addiction"}
+    monkeypatch.setattr(smollm2, "COMPLAINTS", complaints)
+    words = [f" {word}" for own in complaints.values() for word in own.split()]
+    always = ["The", " child", " boy", " has", " and", ",", " so", " prescribe"]
+
+    def law(before):
+        is_both = {" addiction", " alcoholism"} <= set(before)
+        return {" alcohol" if is_both else " antibiotics": 0.8, " has": 0.2}
+
+    model = likely.TableModel([*words, *always, *smollm2.TARGETS], law, name="prescriber")
     monkeypatch.setattr(likely, "load", lambda spec: model)
     out = tmp_path / "out.json"
-    arguments = ["--budget", "300", "--seeds", "1", "--out", str(out), "--methods", "naive"]
+    arguments = ["--budget", "50", "--seeds", "1", "--out", str(out), "--methods", "naive"]
     smollm2.main(arguments)
     result = json.loads(out.read_text("utf-8"))
-    law = smollm2.law_of(model)
-    total = sum(weight * len(words.split()) for weight, words in smollm2.COMPLAINTS.items())
-    assert law.n_inputs == result["head"]["inputs"] == 8 * 63**2
-    assert result["truth"]["probs"][" alcohol"] == pytest.approx((2 / total) ** 2, rel=1e-5)
+    assert result["head"]["inputs"] == 2 * 5**2
+    assert result["truth"]["probs"][" alcohol"] == pytest.approx(2 / 212**2, rel=1e-5)
     assert [run["target"] for run in result["runs"]] == list(smollm2.TARGETS)
     before = out.read_bytes()
     smollm2.main(arguments)
     assert out.read_bytes() == before
     with pytest.raises(SystemExit, match="give --out FILE of its own"):
-        smollm2.main([*arguments[:1], "301", *arguments[2:]])
-    assert " alcohol" in scripts[0].smollm2(result)
-    assert "| ` alcohol` | 1.14e-06 | 876,000 | 32 |" in scripts[0].smollm2_truth(result)
+        smollm2.main([*arguments[:1], "51", *arguments[2:]])
+    assert "naive" in scripts[0].smollm2(result)
+    assert "| ` alcohol` | 4.45e-05 | 22,500 | 4 |" in scripts[0].smollm2_truth(result)
 
 
 def test_replicates_and_zeros_are_stored_for_json(scripts):

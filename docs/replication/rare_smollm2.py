@@ -34,12 +34,12 @@ COMPLAINTS = {
     "psoriasis hallucinations tumors",
 }
 """Weight of a complaint to complaints: common ones, others, and such as few children have."""
-TARGETS = (" antibiotics", " alcohol", " medication")
+TARGETS = (" antibiotics", " alcohol")
 OPTIONS: dict[str, dict[str, object]] = {
-    "ga-amls": {"prior": "student", "n_particles": 300, "n_steps": 10, "n_replicates": 4},
+    "ga-amls": {"prior": "student", "n_particles": 100, "n_steps": 5, "n_replicates": 3},
 }
 """Of methods, other than as they come; two cores score a vocabulary of 49,152 slowly."""
-ORDER = ("naive", "gld", "qld", "ga-amls", "forecast", "itgis", "mhis", "amls-inputs")
+ORDER = ("naive", "gld", "qld", "forecast", "itgis", "mhis", "ga-amls")
 
 
 def law_of(model: likely.LanguageModel) -> IndependentDistribution:
