@@ -19,8 +19,8 @@ from likely.rare.affine_descent import Sets
 from likely.rare.loss.data_set import check_targets
 from likely.rare.loss.values import Array, Values, as_log_probs, as_probs, exp_of, like, log_of
 
-Targets: TypeAlias = tuple[Float[np.ndarray, "N"], Float[np.ndarray, "N"]]
-"""Logs of truths and of estimates."""
+Targets: TypeAlias = tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]
+"""Logs of truths and of estimates, as many of each; sets of a batch may differ in size."""
 
 _TOGETHER = 1024  # fits that take their steps together
 
@@ -183,9 +183,7 @@ def leave_one_out_log(
     return recalibrate([(log_q, log_p)])[0].left_out
 
 
-def recalibrate(
-    sets: Sequence[tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]],
-) -> list[Recalibration]:
+def recalibrate(sets: Sequence[Targets]) -> list[Recalibration]:
     """Return the affine fit of each set of targets and what each of its targets has left out.
 
     Far cheaper together than one by one, and the same.

@@ -61,9 +61,6 @@ class BenchConfig:
             names = getattr(self, what)
             if not names or len(set(names)) < len(names):
                 raise InputError(f"{what} are one or more different names, got {list(names)}")
-        unknown = sorted(set(self.arms) - set(ARMS))
-        if unknown:
-            raise InputError(f"arms are some of {list(ARMS)}, got {unknown}")
         rises = all(a < b for a, b in zip(self.decades, self.decades[1:], strict=False))
         if len(self.decades) < 2 or not rises or not self.decades[0] > 0.0:
             raise InputError(f"decades are rising probabilities, got {self.decades!r}")
