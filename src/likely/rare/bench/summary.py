@@ -170,7 +170,7 @@ class _Errors(TypedDict):
 
 
 def _errors(rows: Sequence[Row]) -> _Errors:
-    errors = errorstargets_of(rows).values()
+    errors = errors_by_target(rows).values()
     spreads = [spread for _, spread in errors if spread is not None]
     log_q, low, high = np.log(_column(rows, "truth")), *_ends(rows)
     return {
@@ -260,7 +260,7 @@ def truth_noise(rows: Sequence[Row]) -> float:
     return sum(found) / len(found)
 
 
-def errorstargets_of(rows: Sequence[Row]) -> dict[TargetKey, tuple[float, float | None]]:
+def errors_by_target(rows: Sequence[Row]) -> dict[TargetKey, tuple[float, float | None]]:
     """Return bias and spread of every target, decades; no spread where less than two are above 0.
 
     Args:
