@@ -132,7 +132,7 @@ def _config(comparison: Comparison) -> BenchConfig:
         arms=config.arms if comparison.arm is None else _ARMS[comparison.arm],
         budget=comparison.budget or config.budget,
         seeds=comparison.seeds or config.seeds,
-        reference=config.reference if config.reference in methods else methods[0],
+        reference=config.reference if config.reference in methods else (*methods, "")[0],
     )
     check_budget(chosen)
     for model, law in itertools.product(chosen.models, chosen.distributions):
