@@ -53,6 +53,8 @@ def test_the_document_has_the_numbers_of_the_library():
     found = run_json("rare-bench", "--seed", 3)
     rows = expected()
     assert len(found["estimates"]) == len(rows) == 2 * 2 * 2 * 3
+    assert found["comparison"]["budget"] == 300
+    assert found["comparison"]["arms"] == ["calls", "seconds"]
     for one, row in zip(found["estimates"], rows, strict=True):
         assert one["log_prob"] == ("-inf" if math.isinf(row["log_prob"]) else row["log_prob"])
         assert [one[name] for name in ("arm", "method", "seed", "token", "budget")] == [
@@ -71,7 +73,7 @@ def test_a_person_sees_both_arms_and_how_to_read_them():
     assert "3 targets of echo under hex, 2 seeds each" in done.stdout
     assert "equal calls: 300 model calls a target" in done.stdout
     assert "equal seconds: the time that naive takes for 300 calls" in done.stdout
-    assert "1e-03 to 1e-02, 1 targets" in done.stdout
+    assert "1e-3..1e-2 (1)" in done.stdout
     assert "bias: decades" in done.stdout
 
 

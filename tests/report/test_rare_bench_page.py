@@ -56,13 +56,13 @@ def tables(page):
         elif tag in ("td", "th") and found and isinstance(found[-1][-1], list):
             found[-1][-1].append(("".join(texts), (attributes.get("class") or "").split()))
     return [
-        (caption, {row[0][0]: row[1:] for row in rows if row[0][0] != "Method"})
+        (caption, {row[0][0]: row[1:] for row in rows if row[0][0] not in ("Method", "Targets of")})
         for caption, *rows in found
     ]
 
 
 def test_numbers_are_those_of_the_summaries(both, summaries):
-    (caption, errors), (_, logs), (_, spb) = tables(both[1])[:3]
+    (caption, errors), (_, logs), (_, spb) = tables(both[1])[1:4]
     assert caption == "Errors and cost"
     assert [row[6][0] for row in logs.values()][:3] == ["–"] * 3  # four targets are too few to fit
     for one in summaries:
@@ -78,7 +78,7 @@ def test_numbers_are_those_of_the_summaries(both, summaries):
 
 
 def test_zeros_are_infinite_where_they_are_and_left_out_where_it_is_said(both):
-    (_, errors), (_, logs), _ = tables(both[1])[:3]
+    (_, errors), (_, logs), _ = tables(both[1])[1:4]
     assert errors["naive"][1][0] == "−∞"
     assert [logs["naive"][k][0] for k in (0, 3)] == ["∞", "∞"]
     assert "∞" not in [logs["naive"][k][0] for k in (2, 4)]
@@ -86,7 +86,7 @@ def test_zeros_are_infinite_where_they_are_and_left_out_where_it_is_said(both):
 
 
 def test_the_best_is_marked_where_methods_are_comparable(both):
-    (_, errors), (_, logs), (_, spb) = tables(both[1])[:3]
+    (_, errors), (_, logs), (_, spb) = tables(both[1])[1:4]
     assert "best" in logs["itgis"][0][1]
     assert "best" in spb["itgis"][1][1]
     for k in (1, 2, 4, 5):  # errors of it, zeros left out, and the fit that knows the truth
@@ -99,29 +99,49 @@ def test_the_best_is_marked_where_methods_are_comparable(both):
 def test_methods_with_other_targets_have_no_best():
     rows = [r for r in ROWS if r["method"] != "qld" or r["token"] != 0]
     _, page, body = page_of(rows, summarise(rows))
-    own = tables(page)[:4]
+    own = tables(page)[1:5]
     assert not any("best" in look for _, table in own for row in table.values() for _, look in row)
     assert "Not comparable." in body
 
 
 def test_too_low_a_coverage_is_a_doubt(summaries):
     low = [replace(one, coverage=0.5) for one in summaries]
-    errors = tables(page_of(ROWS, low)[1])[0][1]
+    errors = tables(page_of(ROWS, low)[1])[1][1]
     assert all("doubt" in row[3][1] for row in errors.values())
     full = [replace(one, coverage=0.95) for one in summaries]
-    errors = tables(page_of(ROWS, full)[1])[0][1]
+    errors = tables(page_of(ROWS, full)[1])[1][1]
     assert not any("doubt" in row[3][1] for row in errors.values())
 
 
 def test_each_arm_has_tables_of_all_models_and_of_each(both):
     _, page, body = both
-    assert len(tables(page)) == 2 * (3 * 3 + 1)
+    assert len(tables(page)) == 2 * (3 * 3 + 2)
     assert "Equal calls" in body
     assert "the time that itgis took for 4,096" in body
 
 
+def test_the_method_of_the_least_loss_is_named_of_all_models_and_of_each(both, summaries):
+    caption, found = tables(both[1])[0]
+    assert caption == "The method of the least loss, and that loss"
+    assert list(found) == ["tiny-1l, tiny-2l", "tiny-1l", "tiny-2l"]
+    for models, cells in found.items():
+        own = [s for s in summaries if (s.arm, ", ".join(s.models)) == ("calls", models)]
+        for k, loss in enumerate(("logMSE", "SPB 1", "SPB 1.5", "SPB 2", "SPB 2.5")):
+            best = min(own, key=lambda one: one.losses[loss].mean)
+            assert cells[k][0].startswith(best.method)
+            assert float(cells[k][0].split()[-1]) == pytest.approx(best.losses[loss].mean, rel=6e-3)
+        assert cells[5][0] == "–"
+
+
+def test_methods_stand_in_the_order_of_one_loss(both, summaries):
+    own = [s for s in summaries if s.arm == "calls" and len(s.models) == 2]
+    order = [s.method for s in sorted(own, key=lambda one: one.losses["SPB 1.5"].mean)]
+    for _, table in tables(both[1])[1:5]:
+        assert [name.rstrip(" *") for name in table][: len(order)] == order
+
+
 def test_decades_have_bias_and_zeros_of_each_method(both):
-    caption, found = tables(both[1])[3]
+    caption, found = tables(both[1])[4]
     assert caption == "Decade by decade: bias in decades (share of zeros)"
     decades = {d.low: d for d in summarise_decades(ROWS, CONFIG.decades) if d.arm == "calls"
                and d.method == "itgis"}  # fmt: skip
@@ -135,7 +155,7 @@ def test_decades_have_bias_and_zeros_of_each_method(both):
 
 
 def test_costs_are_told_of_a_target_and_of_a_run(both, summaries):
-    errors = tables(both[1])[0][1]
+    errors = tables(both[1])[1][1]
     whole = next(one for one in summaries if one.method == "itgis" and len(one.models) == 2)
     assert [errors["itgis"][k][0] for k in (5, 7)] == ["4,096", f"{4 * 4096:,}"]
     assert [errors["itgis"][k][0] for k in (6, 8)] == ["1.00", "4.00"]
@@ -143,7 +163,7 @@ def test_costs_are_told_of_a_target_and_of_a_run(both, summaries):
 
 
 def test_what_the_truths_rest_on_is_said(both):
-    assert "rest on 40 to 40 random beginnings" in both[2]
+    assert "rest on 40 random beginnings" in both[2]
     assert f"logMSE of {truth_noise(ROWS):.3g} from them" in both[2]
 
 

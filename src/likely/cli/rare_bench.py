@@ -104,7 +104,8 @@ def rare_bench(comparison: Comparison, output: Output) -> None:
             _write(rows, summaries, config, path)
         result = Result(
             document=document(
-                "rare-bench", output, preset=comparison.preset, estimates=rows,
+                "rare-bench", output, preset=comparison.preset, comparison=asdict(config),
+                estimates=rows,
                 summaries=[summary_part(one) for one in summaries],
                 decades=[asdict(one) for one in summarise_decades(rows, config.decades)],
             ),

@@ -33,9 +33,9 @@ _READS = (
     "bias: decades, median over targets of the mean estimate over the truth; spread: decades, "
     "median of the standard deviation of log10 of the estimates above 0; covers: intervals at 95 % "
     "that hold the truth.",
-    "Losses are means over all estimates, inf where one is 0; SPB 1.5 weighs half and twice the "
-    "truth alike, SPB 2 and IS the half more; fitted: IS after an affine fit that has each target "
-    "left out.",
+    "Losses are means over all estimates, inf where one is 0; methods in the order of SPB 1.5, "
+    "which weighs half and twice the truth alike; SPB 2 and IS weigh the half more; fitted: IS "
+    "after an affine fit that has each target left out.",
     "calls, s: of one target, what targets share divided among them; s a run: of all targets of a "
     "model and law together.",
 )
@@ -58,6 +58,7 @@ def bench_lines(
     for arm in config.arms:
         chosen = [one for one in summaries if one.arm == arm]
         whole = [one for one in chosen if one.models == chosen[0].models]
+        whole.sort(key=lambda one: one.losses["SPB 1.5"].mean)
         lines += [
             "",
             _told(arm, config),
@@ -111,8 +112,8 @@ def _decade_table(decades: Sequence[DecadeSummary], whole: Sequence[MethodSummar
     edges = sorted({(one.low, one.high) for one in decades})
     found = {(one.method, one.low): one for one in decades}
     counts = {one.low: one.n_targets for one in decades}
-    columns = [Column(title="bias (zeros)")] + [
-        Column(title=f"{low:.0e} to {high:.0e}, {counts[low]} targets", is_number=True)
+    columns = [Column(title="bias (zeros) by decade (targets)")] + [
+        Column(title=f"{_edge(low)}..{_edge(high)} ({counts[low]})", is_number=True)
         for low, high in edges
     ]
     rows = []
@@ -121,6 +122,15 @@ def _decade_table(decades: Sequence[DecadeSummary], whole: Sequence[MethodSummar
         told = ["-" if one is None else f"{_signed(one.bias)} ({one.zero_rate:.0%})" for one in own]
         rows.append([method, *told])
     return table(columns, rows)
+
+
+def _edge(prob: float) -> str:
+    """Return a power of ten as people write it.
+
+    >>> _edge(1e-9)
+    '1e-9'
+    """
+    return f"1e{round(math.log10(prob))}"
 
 
 def _signed(decades: float) -> str:

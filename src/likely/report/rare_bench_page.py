@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 Number = float | None
 
 _LEAST_COVERAGE = 0.9  # of intervals at 95 %
+ORDER = "SPB 1.5"
+"""The loss by which methods are put in order."""
+
 _OVER = 1.25  # times the time given, from which a method counts as over it
 
 
@@ -135,8 +138,11 @@ def bench_page(rows: Sequence[Row], summaries: Sequence[MethodSummary], config: 
             _group([one for one in own if one.models == models], rows, fitted) for models in sets
         ]
         if groups:
-            by_decade = _decade_table([one for one in decades if one.arm == arm], fitted)
-            arms.append((arm, groups, by_decade, _over(arm, own, config), _figures(rows, arm)))
+            order = [one.method for one in _in_order(own) if one.models == sets[0]]
+            by_decade = _decade_table([x for x in decades if x.arm == arm], order, fitted)
+            winners = _winners([[x for x in own if x.models == m] for m in sets], fitted)
+            over = _over(arm, own, config)
+            arms.append((arm, groups, winners, by_decade, over, _figures(rows, arm)))
     return str(
         render(
             "rare_bench_page.html",
@@ -252,7 +258,41 @@ def _spb_columns() -> tuple[Column, ...]:
     return tuple(found)
 
 
+def _in_order(found: Sequence[MethodSummary]) -> list[MethodSummary]:
+    """Return summaries by the loss that treats half and twice the truth alike, the best first."""
+    return sorted(found, key=lambda one: one.losses[ORDER].mean)
+
+
+_WINNERS = (
+    ("logMSE", "nats²", _mean("logMSE")),
+    ("SPB 1", "gamma 0", _mean("SPB 1")),
+    ("SPB 1.5", "gamma 0", _mean("SPB 1.5")),
+    ("SPB 2", "gamma 0", _mean("SPB 2")),
+    ("SPB 2.5", "gamma 0", _mean("SPB 2.5")),
+    ("IS fitted", "each left out", lambda one: one.left_out_is),
+)
+
+
+def _winners(groups: Sequence[Sequence[MethodSummary]], fitted: set[str]) -> Table:
+    """Return the method of the least loss, of all models and of each; none where all have ∞."""
+    rows = []
+    for group in groups:
+        cells = []
+        for _, _, read in _WINNERS:
+            known = [(value, one.method) for one in group if (value := read(one)) is not None]
+            least, method = min(known, default=(math.inf, ""))
+            text = f"{method}{' *' if method in fitted else ''} {_number(least)}"
+            cells.append(Cell(text="–" if math.isinf(least) else text, look=""))
+        rows.append((", ".join(group[0].models), False, tuple(cells)))
+    columns = tuple((label, unit) for label, unit, _ in _WINNERS)
+    return Table(
+        caption="The method of the least loss, and that loss", columns=columns, rows=tuple(rows),
+        last=None,
+    )  # fmt: skip
+
+
 def _group(found: Sequence[MethodSummary], rows: Sequence[Row], fitted: set[str]) -> Group:
+    found = _in_order(found)
     counts = [one.n_targets for one in found]
     arm, models = found[0].arm, found[0].models
     constant = _constants([x for x in rows if x["arm"] == arm and x["model"] in models])
@@ -319,13 +359,15 @@ def _table(
     )
 
 
-def _decade_table(decades: Sequence[DecadeSummary], fitted: set[str]) -> Table:
+def _decade_table(
+    decades: Sequence[DecadeSummary], order: Sequence[str], fitted: set[str]
+) -> Table:
     """Return bias and zeros of each method, a column a decade that has targets."""
     edges = sorted({(one.low, one.high) for one in decades})
     found = {(one.method, one.low): one for one in decades}
     counts = {one.low: one.n_targets for one in decades}
     rows = []
-    for method in dict.fromkeys(one.method for one in decades):
+    for method in order:
         own = [found.get((method, low)) for low, _ in edges]
         cells = tuple(
             Cell(
