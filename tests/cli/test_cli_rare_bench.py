@@ -107,7 +107,7 @@ def test_a_run_that_was_cut_short_goes_on_and_gives_the_same_file(tmp_path, monk
     def failing(*args, **options):
         if len(made) == 3:
             raise KeyboardInterrupt
-        made.append(options["method"])
+        made.append(options["method"].name)
         return true(*args, **options)
 
     monkeypatch.setattr(running, "estimate_many", failing)

@@ -52,8 +52,9 @@ def timed_estimates(clock, costs, asked):
         asked: Gets what every run was asked for.
     """
 
-    def estimate_many(model, law, targets, *, method, budget, seed, **options):
-        asked.append((method, budget, seed, options))
+    def estimate_many(model, law, targets, *, method, budget, seed):
+        asked.append((method, budget, seed))
+        method = method.name
         fixed, each = costs[method]
         clock.now += fixed + each * budget * len(targets)
         value = math.log(1e-3) - 0.01 * (seed % 1000)

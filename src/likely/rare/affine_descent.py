@@ -103,7 +103,8 @@ class Sets:
         pulled = self.log_q[:, None] - slopes[:, :, None] * self.u[:, None]
         above = np.where(self.is_zero[:, None], -np.inf, pulled)
         alone = np.asarray(logsumexp(above, axis=2)) - np.log(n_above)[:, None]
-        alone = np.where(self.is_zero.all(axis=1)[:, None], self.log_q.min(axis=1)[:, None], alone)
+        is_empty = np.asarray(self.is_zero.all(axis=1))
+        alone = np.where(is_empty[:, None], self.log_q.min(axis=1)[:, None], alone)
         largest = np.where(self.is_zero, -np.inf, self.u).max(axis=1)
         largest = np.where(np.isneginf(largest), 0.0, largest)
         tops = np.quantile(self.log_q, [0.75, 1.0], axis=1).T
@@ -160,7 +161,7 @@ def _descend(
     sets: Sets, rows: Int[np.ndarray, "R"], thetas: Float[np.ndarray, "R 3"], bounds: _Bounds
 ) -> Float[np.ndarray, "R 3"]:
     """Return where damped Newton steps end that stay within bounds and never go up."""
-    done = np.clip(thetas, bounds.low, bounds.high)
+    done = np.asarray(np.clip(thetas, bounds.low, bounds.high))
     where = np.arange(len(rows))
     at, theta = _place(sets, rows, done), done.copy()
     damping = np.full(len(rows), _DAMPING[0])
@@ -186,10 +187,9 @@ def _descend(
         damping = np.where(is_done, np.inf, damping)
         theta = np.where(is_lower[:, None], tried, theta)
         at = _Place(
-            *(
-                np.where(is_lower.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-                for new, old in zip(there, at, strict=True)
-            )
+            value=np.where(is_lower, there.value, at.value),
+            slope=np.where(is_lower[:, None], there.slope, at.slope),
+            bend=np.where(is_lower[:, None], there.bend, at.bend),
         )
     done[where] = theta
     return done
@@ -200,7 +200,7 @@ def _free(
 ) -> Bool[np.ndarray, "R 3"]:
     """Return which numbers may move: all but those that the slope presses against a bound."""
     pressed = ((theta <= bounds.low) & (slope > 0.0)) | ((theta >= bounds.high) & (slope < 0.0))
-    return ~pressed
+    return np.asarray(~pressed)
 
 
 def _place(sets: Sets, rows: Int[np.ndarray, "R"], theta: Float[np.ndarray, "R 3"]) -> _Place:

@@ -110,7 +110,7 @@ def _timed(
     began = time.perf_counter()
     found = estimate_many(
         setting.model, setting.distribution, [one.token for one in setting.targets],
-        method=method, budget=budget, seed=seed, **config.options_of(method),
+        method=make_method(method, config.options_of(method)), budget=budget, seed=seed,
     )  # fmt: skip
     return found, (time.perf_counter() - began) / len(found)
 
