@@ -89,9 +89,18 @@ def test_the_arm_of_equal_seconds_gives_all_methods_the_time_of_the_reference(as
     assert all(rows[0]["budget"] == 4000 for key, rows in found.items() if key[0] == "calls")
 
 
+def test_the_reference_is_run_once_for_both_arms(asked):
+    found = dict(iter_bench(TIMED, make.open_setting, seed=0, done={}))
+    assert [method.name for method, _, _ in asked].count("itgis") == 2  # seeds
+    for number in range(2):
+        calls = found["calls", "echo", "one", "itgis", number]
+        seconds = found["seconds", "echo", "one", "itgis", number]
+        assert seconds == [{**row, "arm": "seconds"} for row in calls]
+
+
 def test_seeds_share_a_budget_and_a_resumed_arm_takes_it_over(asked, clock):
     whole = dict(iter_bench(TIMED, make.open_setting, seed=0, done={}))
-    n_pilots = len(asked) - len(whole)
+    n_pilots = len(asked) - (len(whole) - TIMED.seeds)
     assert n_pilots == 3  # one for each method but the reference
     key = ("seconds", "echo", "one", "qld", 1)
     done = {one: rows for one, rows in whole.items() if one != key}

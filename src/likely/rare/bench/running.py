@@ -71,6 +71,8 @@ def iter_bench(
 ) -> Iterator[tuple[Key, list[Row]]]:
     """Yield what is not yet done: the rows of all targets of one method and seed at a time.
 
+    The reference has the same calls in both arms, and is run in the first alone.
+
     Args:
         config: The comparison.
         open_setting: Loads a model, a law and its truth.
@@ -84,12 +86,15 @@ def iter_bench(
     for key in bench_keys(config):
         if key in rows:
             continue
-        _, model_name, law_name, _, _ = key
+        arm, model_name, law_name, method, number = key
         if setting is None or names != (model_name, law_name):
             names = (model_name, law_name)
             setting = _setting(config, open_setting, model_name, law_name, seed=seed)
         rows[key] = []
-        if setting.targets:
+        if setting.targets and (arm, method) == ("seconds", config.reference):
+            same = rows[("calls", model_name, law_name, method, number)]
+            rows[key] = [{**row, "arm": arm, "levels": ""} for row in same]
+        elif setting.targets:
             budget = _budget(config, setting, key, rows, seed=seed)
             rows[key] = _rows(config, setting, key, budget, seed=seed)
         yield key, rows[key]
@@ -167,7 +172,7 @@ def _budget(config: BenchConfig, setting: Setting, key: Key, rows: Rows, *, seed
     a smaller one.
     """
     arm, model_name, law_name, method, _ = key
-    if arm == "calls" or method == config.reference:
+    if arm == "calls":
         return config.budget
     for number in range(config.seeds):
         earlier = rows.get((arm, model_name, law_name, method, number))
