@@ -102,7 +102,7 @@ def test_a_table_has_the_numbers_of_the_summary(tables, tmp_path):
     assert "| qld \\* | 0% | +0.60 |" in made["bench_methods_calls"]
     assert "| naive | +0.18 (0%)" not in made["bench_decades_calls"]
     assert "| naive | −∞ (100%) | +0.18 (0%)" in made["bench_decades_calls"]
-    assert made["bench_winners_calls"].splitlines()[2].startswith("| all | qld \\* 1.92 |")
+    assert made["bench_winners_calls"].splitlines()[2].startswith("| all | qld \\* 1.92 (")
     assert "| a | 1 | 1 | 1 | 2 |" in made["bench_counts"]
     with pytest.raises(SystemExit, match="no table is called bench_nothing"):
         tables.filled("<!-- table bench_nothing -->\n<!-- end -->", made)

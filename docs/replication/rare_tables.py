@@ -27,6 +27,7 @@ from likely.rare.bench.plan import ARMS
 from likely.rare.bench.running import Row
 from likely.rare.bench.summary import (
     MethodSummary,
+    constant_losses,
     losses,
     summarise,
     summarise_decades,
@@ -219,7 +220,7 @@ class Comparison:
         return table(["method", *(f"{power(a)} to {power(b)}" for a, b in edges)], rows)
 
     def winners(self, arm: str) -> str:
-        """Return the method of the least loss for each loss, of all models and of each."""
+        """Return the method of the least loss, and the loss of the best constant."""
         read: dict[str, Callable[[MethodSummary], float | None]] = {
             "logMSE": lambda one: one.losses["logMSE"].mean,
             **{
@@ -230,12 +231,15 @@ class Comparison:
         }
         rows = []
         for models in dict.fromkeys([self.models, *((model,) for model in self.models)]):
+            own = [row for row in self.rows if row["arm"] == arm and row["model"] in models]
+            constant = constant_losses(own)
             cells = []
-            for of in read.values():
+            for name, of in read.items():
                 known = [(x, m.method) for m in self.group(arm, models) if (x := of(m)) is not None]
                 least, method = min(known, default=(math.inf, ""))
-                is_none = math.isinf(least)
-                cells.append("–" if is_none else f"{name_of(method, self.fitted)} {number(least)}")
+                best = constant[name.removesuffix(" fitted, left out")]
+                told = f"{name_of(method, self.fitted)} {number(least)} ({number(best)})"
+                cells.append("–" if math.isinf(least) else told)
             rows.append(["all" if models == self.models else models[0], *cells])
         return table(["targets of", *read], rows)
 

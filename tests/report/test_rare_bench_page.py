@@ -122,15 +122,24 @@ def test_each_arm_has_tables_of_all_models_and_of_each(both):
 
 def test_the_method_of_the_least_loss_is_named_of_all_models_and_of_each(both, summaries):
     caption, found = tables(both[1])[0]
-    assert caption == "The method of the least loss, and that loss"
+    assert caption == "The method of the least loss, and that loss (the best constant’s)"
     assert list(found) == ["tiny-1l, tiny-2l", "tiny-1l", "tiny-2l"]
     for models, cells in found.items():
         own = [s for s in summaries if (s.arm, ", ".join(s.models)) == ("calls", models)]
         for k, loss in enumerate(("logMSE", "SPB 1", "SPB 1.5", "SPB 2", "SPB 2.5")):
             best = min(own, key=lambda one: one.losses[loss].mean)
             assert cells[k][0].startswith(best.method)
-            assert float(cells[k][0].split()[-1]) == pytest.approx(best.losses[loss].mean, rel=6e-3)
+            text, look = cells[k]
+            value, constant = (float(x.strip("()")) for x in text.split()[-2:])
+            assert value == pytest.approx(best.losses[loss].mean, rel=6e-3)
+            assert ("doubt" in look) == (value > constant)
         assert cells[5][0] == "–"
+
+
+def test_a_least_loss_above_the_best_constant_is_a_doubt():
+    rows = [{**row, "log_prob": row["log_prob"] - 14.0} for row in ROWS if row["method"] == "itgis"]
+    found = tables(page_of(rows, summarise(rows))[1])[0][1]
+    assert all("doubt" in look for _, look in found["tiny-1l"][:5])
 
 
 def test_methods_stand_in_the_order_of_one_loss(both, summaries):

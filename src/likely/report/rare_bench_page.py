@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from likely._version import __version__
 from likely.core.logspace import log_sum
 from likely.rare.bench.plan import BenchConfig
@@ -15,12 +13,12 @@ from likely.rare.bench.running import Row
 from likely.rare.bench.summary import (
     DecadeSummary,
     MethodSummary,
+    constant_losses,
     losses,
     summarise_decades,
     targets_of,
     truth_noise,
 )
-from likely.rare.loss.data_set import mean_loss_log
 from likely.rare.loss.pointwise import EPSILON
 from likely.report.display import fixed, power_of_ten, signed, small, visible
 from likely.report.render import render
@@ -140,7 +138,7 @@ def bench_page(rows: Sequence[Row], summaries: Sequence[MethodSummary], config: 
         if groups:
             order = [one.method for one in _in_order(own) if one.models == sets[0]]
             by_decade = _decade_table([x for x in decades if x.arm == arm], order, fitted)
-            winners = _winners([[x for x in own if x.models == m] for m in sets], fitted)
+            winners = _winners([[x for x in own if x.models == m] for m in sets], rows, fitted)
             over = _over(arm, own, config)
             arms.append((arm, groups, winners, by_decade, over, _figures(rows, arm)))
     return str(
@@ -148,7 +146,7 @@ def bench_page(rows: Sequence[Row], summaries: Sequence[MethodSummary], config: 
             "rare_bench_page.html",
             version=__version__,
             config=config,
-            decades=[_edge(x) for x in config.decades],
+            decades=[_edge(x) for x in _reach(decades, config)],
             n_estimates=len(rows),
             n_seeds=len({row["seed"] for row in rows}),
             laws=list(dict.fromkeys(str(row["distribution"]) for row in rows)),
@@ -264,29 +262,41 @@ def _in_order(found: Sequence[MethodSummary]) -> list[MethodSummary]:
 
 
 _WINNERS = (
-    ("logMSE", "nats²", _mean("logMSE")),
-    ("SPB 1", "gamma 0", _mean("SPB 1")),
-    ("SPB 1.5", "gamma 0", _mean("SPB 1.5")),
-    ("SPB 2", "gamma 0", _mean("SPB 2")),
-    ("SPB 2.5", "gamma 0", _mean("SPB 2.5")),
-    ("IS fitted", "each left out", lambda one: one.left_out_is),
+    ("logMSE", "nats²", "logMSE", _mean("logMSE")),
+    ("SPB 1", "gamma 0", "SPB 1", _mean("SPB 1")),
+    ("SPB 1.5", "gamma 0", "SPB 1.5", _mean("SPB 1.5")),
+    ("SPB 2", "gamma 0", "SPB 2", _mean("SPB 2")),
+    ("SPB 2.5", "gamma 0", "SPB 2.5", _mean("SPB 2.5")),
+    ("IS fitted", "each left out", "IS", lambda one: one.left_out_is),
 )
 
 
-def _winners(groups: Sequence[Sequence[MethodSummary]], fitted: set[str]) -> Table:
-    """Return the method of the least loss, of all models and of each; none where all have ∞."""
-    rows = []
+def _winners(
+    groups: Sequence[Sequence[MethodSummary]], rows: Sequence[Row], fitted: set[str]
+) -> Table:
+    """Return the method of the least loss beside the best constant, of all models and of each.
+
+    One that is above the best constant is in doubt: it has told nothing.
+    """
+    lines = []
     for group in groups:
+        models = group[0].models
+        constant = constant_losses(
+            [x for x in rows if x["arm"] == group[0].arm and x["model"] in models]
+        )
         cells = []
-        for _, _, read in _WINNERS:
+        for _, _, name, read in _WINNERS:
             known = [(value, one.method) for one in group if (value := read(one)) is not None]
             least, method = min(known, default=(math.inf, ""))
-            text = f"{method}{' *' if method in fitted else ''} {_number(least)}"
-            cells.append(Cell(text="–" if math.isinf(least) else text, look=""))
-        rows.append((", ".join(group[0].models), False, tuple(cells)))
-    columns = tuple((label, unit) for label, unit, _ in _WINNERS)
+            mark = " *" if method in fitted else ""
+            text = f"{method}{mark} {_number(least)} ({_number(constant[name])})"
+            is_none = math.isinf(least)
+            look = "doubt" if least > constant[name] and not is_none else ""
+            cells.append(Cell(text="–" if is_none else text, look=look))
+        lines.append((", ".join(models), False, tuple(cells)))
     return Table(
-        caption="The method of the least loss, and that loss", columns=columns, rows=tuple(rows),
+        caption="The method of the least loss, and that loss (the best constant’s)",
+        columns=tuple((label, unit) for label, unit, _, _ in _WINNERS), rows=tuple(lines),
         last=None,
     )  # fmt: skip
 
@@ -295,7 +305,7 @@ def _group(found: Sequence[MethodSummary], rows: Sequence[Row], fitted: set[str]
     found = _in_order(found)
     counts = [one.n_targets for one in found]
     arm, models = found[0].arm, found[0].models
-    constant = _constants([x for x in rows if x["arm"] == arm and x["model"] in models])
+    constant = constant_losses([x for x in rows if x["arm"] == arm and x["model"] in models])
     spb = _spb_columns()
     return Group(
         models=models,
@@ -306,19 +316,6 @@ def _group(found: Sequence[MethodSummary], rows: Sequence[Row], fitted: set[str]
             _table("Losses that stand a zero", spb, found, fitted, constant),
         ),
     )
-
-
-def _constants(rows: Sequence[Row]) -> dict[str, float]:
-    """Return by name of the loss the mean loss of the best constant, which knows the truths."""
-    truths = {
-        (row["model"], row["distribution"], row["token"]): float(row["truth"]) for row in rows
-    }
-    log_q = np.log(np.array(list(truths.values())))
-    found = {}
-    for name, loss in losses().items():
-        level = np.full_like(log_q, loss.log_constant(log_q))
-        found[name] = mean_loss_log(log_q, level, loss).mean
-    return found
 
 
 def _table(
@@ -389,6 +386,12 @@ def _decade_table(
         rows=tuple(rows),
         last=None,
     )  # fmt: skip
+
+
+def _reach(decades: Sequence[DecadeSummary], config: BenchConfig) -> list[float]:
+    """Return the edges of the decades that have a target, or of all if none has."""
+    edges = {edge for one in decades for edge in (one.low, one.high)}
+    return sorted(edges or config.decades)
 
 
 def _edge(prob: float) -> str:

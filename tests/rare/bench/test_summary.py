@@ -9,6 +9,7 @@ import pytest
 
 from likely.rare.bench.summary import (
     LEAST_FITTED,
+    constant_losses,
     losses,
     runs_of,
     summarise,
@@ -189,6 +190,15 @@ def test_truths_that_are_counts_have_a_noise_and_exact_ones_none():
     exact = make.row(token=2, low=1e-6, high=1e-6)
     assert truth_noise([*rows, exact]) == pytest.approx(0.005)
     assert truth_noise([make.row(low=0.0)]) == math.inf
+
+
+def test_the_best_constant_is_that_of_the_targets_each_counted_once():
+    qs = (1e-8, 1e-6)
+    rows = [make.row(token=k, truth=q, seed=s) for k, q in enumerate(qs) for s in range(k + 1)]
+    found = constant_losses(rows)
+    ratio = np.array(qs) / np.mean(qs)
+    assert found["IS"] == pytest.approx(np.mean(ratio - np.log(ratio) - 1))
+    assert found["logMSE"] == pytest.approx(math.log(10.0) ** 2)  # the geometric mean is 1e-7
 
 
 def test_runs_and_targets_keep_the_rows_apart():

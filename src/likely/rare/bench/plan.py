@@ -91,7 +91,7 @@ splitting over activations takes many times as long as any other method."""
 
 PRESETS = {
     "smoke": BenchConfig(
-        distributions=("hex", "camel"), budget=1024, per_decade=1, decades=(1e-8, 1e-7, 1e-6, 1e-5),
+        distributions=("hex", "camel"), budget=1024, per_decade=1, decades=(1e-7, 1e-6, 1e-5, 1e-4),
         arms=("calls",), options=FEW_CALLS,
     ),
     "lite": BenchConfig(budget=1536, options=FEW_CALLS),

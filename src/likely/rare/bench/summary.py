@@ -260,6 +260,20 @@ def truth_noise(rows: Sequence[Row]) -> float:
     return sum(found) / len(found)
 
 
+def constant_losses(rows: Sequence[Row]) -> dict[str, float]:
+    """Return by name of the loss the mean loss of the best constant, which knows the truths.
+
+    Args:
+        rows: Of one arm, as for `summarise`; each target counts once.
+    """
+    log_q = np.log([float(part[0]["truth"]) for part in targets_of(rows).values()])
+    found = {}
+    for name, loss in losses().items():
+        level = np.full_like(log_q, loss.log_constant(log_q))
+        found[name] = mean_loss_log(log_q, level, loss).mean
+    return found
+
+
 def errors_by_target(rows: Sequence[Row]) -> dict[TargetKey, tuple[float, float | None]]:
     """Return bias and spread of every target, decades; no spread where less than two are above 0.
 
