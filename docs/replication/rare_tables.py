@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pages import table
 
-from likely.rare.bench.plan import ARMS
+from likely.rare.bench.plan import ARMS, MODELS
 from likely.rare.bench.running import Row
 from likely.rare.bench.summary import (
     MethodSummary,
@@ -271,9 +271,8 @@ class Comparison:
             "bench_flips": self.flips(),
         }  # fmt: skip
         parts = ("methods", "losses", "costs", "decades", "winners")
-        models = [model.replace("-", "_") for model in self.plan["models"]]
-        for arm in set(ARMS) - set(self.arms):
-            found |= {f"bench_{part}_{arm}": "Not run." for part in (*parts, *models)}
+        models = [model.replace("-", "_") for model in MODELS]
+        found |= {f"bench_{part}_{arm}": "Not run." for part in (*parts, *models) for arm in ARMS}
         for arm in self.arms:
             found[f"bench_methods_{arm}"] = self.methods(arm, self.models)
             found[f"bench_losses_{arm}"] = self.losses(arm)
