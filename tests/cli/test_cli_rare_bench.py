@@ -134,12 +134,15 @@ def test_a_journal_of_other_truths_is_not_gone_on_from(tmp_path, monkeypatch):
     assert "truths" in done.stderr
 
 
-def test_flags_change_what_is_compared():
+def test_flags_change_what_is_compared(monkeypatch):
+    options = (("forecast", "top", 12), ("ga-amls", "n_steps", 3))
+    monkeypatch.setitem(plan.PRESETS, "smoke", replace(PLAN, options=options))
     found = run_json(
         "rare-bench", "--methods", "forecast", "--seeds", 1, "--budget", 64, "--arm", "calls"
     )
     assert {one["method"] for one in found["estimates"]} == {"forecast"}
     assert {(one["seed"], one["budget"]) for one in found["estimates"]} == {(0, 64)}
+    assert found["comparison"]["options"] == [["forecast", "top", 12]]
 
 
 def test_no_target_is_said_and_no_error(monkeypatch):

@@ -130,6 +130,7 @@ def _config(comparison: Comparison) -> BenchConfig:
         models=given.get("models", config.models),
         distributions=given.get("distributions", config.distributions),
         methods=methods,
+        options=tuple(one for one in config.options if one[0] in methods),
         arms=config.arms if comparison.arm is None else _ARMS[comparison.arm],
         budget=comparison.budget or config.budget,
         seeds=comparison.seeds or config.seeds,
