@@ -114,26 +114,50 @@ def made_up(factors, *, n=4):
     return {"head": {"budget": 8}, "parts": {"tiny-1l hex": rows, "gaussian": [], "student": []}}
 
 
+def compared(factors):
+    """Return rows of a comparison in which every method is a stated factor off."""
+    return [
+        {
+            "arm": arm, "model": "tiny-1l", "distribution": "hex", "method": method, "seed": seed,
+            "token": token, "truth": 1e-6 / 3**token,
+            "log_prob": math.log(1e-6 / 3**token) + math.log(times) * (arm == "calls"),
+        }
+        for arm in ("calls", "seconds")
+        for method, times in factors.items()
+        for seed in range(2)
+        for token in range(3)
+    ]  # fmt: skip
+
+
 def test_a_method_that_errs_high_overtakes_one_that_errs_low_at_three_halves(findings):
-    runs = made_up({"qld": 10.0, "aug": 0.1, "mala_radial": 2.0, "mala": 1e-3})
-    lines = [line for line in findings.flips(runs).splitlines() if "QLD corrected" in line]
-    (line,) = [line for line in lines if "GA-AMLS, `aug`" in line]
-    cells = [cell.strip() for cell in line.strip("|").split("|")]
-    assert cells[1:] == ["GA-AMLS, `aug`", cells[2], "QLD corrected"]
-    assert float(cells[2]) == pytest.approx(1.5, abs=0.06)  # the shift moves it a little
+    lines = findings.flips(compared({"high": 10.0, "low": 0.1, "far": 100.0})).splitlines()[2:]
+    cells = {line.split(" | ")[0].strip("| "): line.strip("|").split(" | ") for line in lines}
+    pair = cells["high, low"]
+    assert [pair[1].strip(), pair[3].strip()] == ["low", "high"]
+    assert float(pair[2]) == pytest.approx(1.5, abs=0.06)  # the shift moves it a little
+    assert "high, far" not in cells
 
 
 def test_the_ranking_is_by_the_mean_loss_and_knows_the_best_constant(findings):
-    runs = made_up({"qld": 10.0, "aug": 1.5, "mala_radial": 1.0, "mala": 0.01})
-    table = findings.ranking(runs).splitlines()
-    assert len(table) == 2 + 6
-    for line in table[2:]:
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        losses = [float(cell.rpartition(" ")[2]) for cell in cells[1:]]
+    lines = findings.ranking(compared({"high": 10.0, "low": 0.1, "near": 1.5})).splitlines()[2:]
+    assert [line.strip("| ").split(" ")[0] for line in lines] == ["1", "1.5", "2", "2.5"]
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip("|").split("|")][1:]
+        losses = [float(cell.rpartition(" ")[2]) for cell in cells]
         assert losses == sorted(losses)
-        assert cells[1].startswith("GA-AMLS, `aug`")
-    logs = [line for line in table if line.startswith("| log-squared")]
-    assert f"GA-AMLS, `aug` {math.log(1.5) ** 2:.3g}" in logs[0]
+        assert cells[0].startswith("near ")
+        assert sum(cell.startswith("*best constant*") for cell in cells) == 1
+    assert lines[0].index(" low ") < lines[0].index(" high ")
+    assert lines[3].index(" high ") < lines[3].index(" low ")
+
+
+def test_faults_are_counted_in_factors_of_the_truth(findings):
+    table = findings.faults(made_up({"qld": 20.0, "aug": 1.0, "mala_radial": 2.0, "mala": 1e-3}))
+    assert "| all | QLD corrected | 4 | 20 | 20 to 20 | 0% | 0 |" in table
+    kernels = findings.kernels_models(
+        made_up({"qld": 1.0, "aug": 1.0, "mala_radial": 2.0, "mala": 1e-3})
+    )
+    assert "| tiny-1l | 4 | 4 to 4 | 2 | 2 to 2 | 1/1000 | 1/1000 to 1/1000 |" in kernels
 
 
 def test_factors_are_written_both_ways(findings):

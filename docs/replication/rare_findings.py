@@ -3,7 +3,8 @@
     python docs/replication/rare_findings.py             # put the tables into the pages
     python docs/replication/rare_findings.py --check     # fail if a page is stale
 
-rare_runs.py makes rare-runs.json, rare_smollm2.py makes rare-smollm2.json. Tables stand between
+rare_runs.py makes rare-runs.json, rare_smollm2.py makes rare-smollm2.json, and rankings are made
+from the rows that rare_tables.py keeps. Tables stand between
 ``<!-- measured NAME -->`` and ``<!-- end -->``; what is written by hand has no number of a run.
 """
 
@@ -11,15 +12,17 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import rare_tables
 from pages import table
 
 from likely.core.logspace import one_in, prob_text
 from likely.rare.loss.data_set import log_optimal_constant, mean_loss_log
-from likely.rare.loss.kinds import ITAKURA_SAITO, LOG_SQUARED, Loss, Spb
+from likely.rare.loss.kinds import Spb
 
 HERE = Path(__file__).parent
 PAGES = (HERE / "rare.md", HERE.parent / "rare.md")
@@ -194,62 +197,64 @@ def spread(replicates: Sequence[float | None]) -> float:
     return float(values.std(ddof=1) / values.mean())
 
 
-# Rankings.
+# Rankings, from the rows of the comparison of all methods.
 
 
-def ranking(runs: Mapping) -> str:
-    """Return the order of estimators by each loss, the best first, with their losses."""
-    rows = model_rows(runs)
-    log_q = np.log([row["truth"] for row in rows])
-    every = [estimates(row) for row in rows]
-    names = ("QLD corrected", "GLD", "GA-AMLS, `aug`", "GA-AMLS, MALA alone", "QLD as released")
+def by_method(rows: Sequence[Mapping]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the logs of truths and of each method's estimates, in one order of targets and seeds.
+
+    Args:
+        rows: Of a comparison; those of the arm of equal calls count.
+    """
+    own = [row for row in rows if row["arm"] == "calls"]
+    keys = sorted({key_of(row) for row in own})
+    truths = {key_of(row): math.log(row["truth"]) for row in own}
+    found: dict[str, dict] = {}
+    for row in own:
+        found.setdefault(str(row["method"]), {})[key_of(row)] = float(row["log_prob"])
+    log_p = {name: np.array([one[key] for key in keys]) for name, one in found.items()}
+    return np.array([truths[key] for key in keys]), log_p
+
+
+def key_of(row: Mapping) -> tuple:
+    """Return what an estimate is of."""
+    return (row["model"], row["distribution"], row["token"], row["seed"])
+
+
+def loss_of(log_q: np.ndarray, log_p: np.ndarray, alpha: float) -> float:
+    """Return the mean shifted power Bregman loss."""
+    return mean_loss_log(log_q, log_p, Spb(alpha=alpha, weighting="shifted")).mean
+
+
+def ranking(rows: Sequence[Mapping]) -> str:
+    """Return the order of methods for each alpha, the best first, the best constant among them."""
+    log_q, log_p = by_method(rows)
     lines = []
-    for label, loss in losses():
-        found = {
-            name: mean_loss_log(log_q, np.array([one[name] for one in every]), loss).mean
-            for name in names
-        }
-        constant = np.full(len(log_q), log_optimal_constant(log_q, loss))
-        found["best constant"] = mean_loss_log(log_q, constant, loss).mean
-        order = sorted(found, key=lambda name: found[name])
-        lines.append([label, *(f"{name} {found[name]:.3g}" for name in order)])
-    places = ["first", "second", "third", "fourth", "fifth", "sixth"]
-    return table(["loss", *places[: len(names) + 1]], lines)
-
-
-def losses() -> Iterator[tuple[str, Loss]]:
-    """Yield the losses of the ranking with their names."""
     for alpha in ALPHAS:
-        yield f"SPB, alpha = {alpha:g}", Spb(alpha=alpha, weighting="shifted")
-    yield "Itakura-Saito", ITAKURA_SAITO
-    yield "log-squared", LOG_SQUARED
+        loss = Spb(alpha=alpha, weighting="shifted")
+        found = {name: loss_of(log_q, one, alpha) for name, one in log_p.items()}
+        constant = np.full(len(log_q), log_optimal_constant(log_q, loss))
+        found["*best constant*"] = loss_of(log_q, constant, alpha)
+        order = sorted(found, key=lambda name: found[name])
+        lines.append([f"{alpha:g}", *(f"{name} {found[name]:.3g}" for name in order)])
+    return table(["alpha", *(f"{i + 1}" for i in range(len(log_p) + 1))], lines)
 
 
-def flips(runs: Mapping) -> str:
-    """Return pairs of estimators that change places as alpha grows, and where."""
-    rows = model_rows(runs)
-    log_q = np.log([row["truth"] for row in rows])
-    every = [estimates(row) for row in rows]
+def flips(rows: Sequence[Mapping]) -> str:
+    """Return pairs of methods that change places as alpha grows from 1/2 to 5/2, and where."""
+    log_q, log_p = by_method(rows)
     alphas = np.linspace(0.5, 2.5, 41)
-    names = ("GA-AMLS, `aug`", "GA-AMLS, MALA alone", "QLD corrected", "GLD", "QLD as released")
-    curves = {
-        name: [
-            mean_loss_log(
-                log_q, np.array([one[name] for one in every]),
-                Spb(alpha=float(alpha), weighting="shifted"),
-            ).mean
-            for alpha in alphas
-        ]
-        for name in names
-    }  # fmt: skip
+    curves = {name: [loss_of(log_q, one, float(a)) for a in alphas] for name, one in log_p.items()}
     lines = []
-    for i, name in enumerate(names):
-        for other in names[i + 1 :]:
-            ahead = np.array(curves[name]) < np.array(curves[other])
-            turns = np.flatnonzero(ahead[1:] != ahead[:-1])
+    for name, other in combinations(curves, 2):
+        ahead = np.array(curves[name]) < np.array(curves[other])
+        turns = np.flatnonzero(ahead[1:] != ahead[:-1])
+        if len(turns):
             places = ", ".join(f"{0.5 * (alphas[k] + alphas[k + 1]):.2f}" for k in turns)
             first, last = ((name, other)[not one] for one in (ahead[0], ahead[-1]))
-            lines.append([f"{name} and {other}", first, places or "none", last])
+            lines.append([f"{name}, {other}", first, places, last])
+    if not lines:
+        return "No pair changes places."
     head = ["pair", "ahead at alpha = 0.5", "change places at alpha", "ahead at alpha = 2.5"]
     return table(head, lines)
 
@@ -336,7 +341,7 @@ def smollm2(result: Mapping) -> str:
 def measured() -> dict[str, str]:
     """Return every table by name."""
     makers = {
-        RUNS: (faults, faults_gaussian, kernels_toy, kernels_models, ranking, flips, misfit),
+        RUNS: (faults, faults_gaussian, kernels_toy, kernels_models, misfit),
         SMOLLM2: (smollm2_truth, smollm2),
     }
     found = {}
@@ -344,7 +349,8 @@ def measured() -> dict[str, str]:
         result = saved(path)
         for make in own:
             found[make.__name__] = NOT_RUN if result is None else make(result)
-    return found
+    rows = rare_tables.stored()[0]
+    return found | {"ranking": ranking(rows), "flips": flips(rows)}
 
 
 def filled(page: str, found: Mapping[str, str]) -> str:
