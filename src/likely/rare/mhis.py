@@ -43,7 +43,7 @@ class Mhis:
 
     Attributes:
         temperature: Divides the score; of the coldest rung. ``"auto"`` cools the chains from 5 down
-            to 0.3 in the first half of the burn-in, until a twentieth of their inputs hit.
+            to 0.2 in the first half of the burn-in, until a twentieth of their inputs hit.
         chains: That run side by side, all rungs taken together.
         burn_in: Calls of each chain that are left out, or half of its calls if they are fewer.
         estimator: ``"self-normalised"`` as published; ``"bridge"``, with a quarter of the budget
