@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
-from likely.rare.gradient.landscape import Landscape
+from likely.rare.gradient.landscape import Landscape, Reading
 from likely.rare.gradient.places import draw_rows
 from likely.rare.walk.tilting import log_acceptance, new_choices, proposal
 
@@ -107,27 +107,50 @@ class Walkers:
             exchanged=exchanged,
         )  # fmt: skip
 
-    def _move(self, place: int) -> int:
-        landscape, betas, each = self.landscape, self.betas, np.arange(self.rows.size)
-        law = landscape.places.log_probs[place, : landscape.places.sizes[place]]
-        uniforms = self.rng.random((2, self.rows.size))
-        there = proposal(law, landscape.tilts_at(place, self.slopes[:, place]), betas)
-        old, new = self.choices[:, place], draw_rows(there, uniforms[0])
-        changed = new_choices(self.choices, place, new)
-        found = landscape.propose(changed, place)
-        self.n_calls += len(changed)
-        back = proposal(law, landscape.tilts_at(place, found.slopes[:, place]), betas)
-        log_ratio = log_acceptance(
+    def proposals(self, place: int) -> Float[np.ndarray, "n k"]:
+        """Return how likely each token of a place is to be proposed, row by row, nats."""
+        return self._leaning(place, self.slopes)
+
+    def weigh(
+        self, place: int, new: Int[np.ndarray, "n"], there: Float[np.ndarray, "n k"]
+    ) -> tuple[Reading, Float[np.ndarray, "n"]]:
+        """Return what rows are with one token changed, and by what ratio that is accepted.
+
+        Args:
+            place: Where it changes.
+            new: What it changes to, row by row.
+            there: As `proposals` gives it.
+
+        Returns:
+            What they are, and the log of the ratio.
+        """
+        places, betas, each = self.landscape.places, self.betas, np.arange(self.rows.size)
+        old, law = self.choices[:, place], places.log_probs[place]
+        found = self.landscape.propose(new_choices(self.choices, place, new), place)
+        self.n_calls += len(new)
+        back = self._leaning(place, found.slopes)
+        return found, log_acceptance(
             betas, found.scores - self.scores, (law[old], law[new]),
             (there[each, new], back[each, old]),
         )  # fmt: skip
+
+    def _leaning(self, place: int, slopes: Float[np.ndarray, "n P D"]) -> Float[np.ndarray, "n k"]:
+        places = self.landscape.places
+        tilts = self.landscape.tilts_at(place, slopes[:, place])
+        return proposal(places.log_probs[place, : places.sizes[place]], tilts, self.betas)
+
+    def _move(self, place: int) -> int:
+        uniforms = self.rng.random((2, self.rows.size))
+        there = self.proposals(place)
+        new = draw_rows(there, uniforms[0])
+        found, log_ratio = self.weigh(place, new, there)
         accepted = np.log1p(-uniforms[1]) < log_ratio  # of 1 - u, which is never 0
-        landscape.accept(accepted)
-        self.choices[accepted] = changed[accepted]
+        self.landscape.accept(accepted)
+        self.choices[accepted, place] = new[accepted]
         self.scores = np.where(accepted, found.scores, self.scores)
         self.hits = np.where(accepted, found.hits, self.hits)
         self.slopes[accepted, place:] = found.slopes[accepted, place:]
-        if not landscape.forgets:
+        if not self.landscape.forgets:
             self.slopes[accepted, :place] = found.slopes[accepted, :place]
         return int(accepted.sum())
 
