@@ -104,12 +104,18 @@ def test_a_millionth_is_found_and_covered(estimator):
         assert found.warnings == ()
 
 
-def test_self_normalised_weights_that_rest_on_nothing_are_warned_of():
-    """So cold that the chains never see the bulk of the law, where the weights are."""
+@pytest.mark.parametrize(
+    ("temperature", "part"), [(1.0, "below all that the chains"), (2.0, "rests on 2.0 draws")]
+)
+def test_self_normalised_weights_that_rest_on_nothing_are_warned_of(temperature, part):
+    """So cold that chains seldom or never see the bulk of the law, where the weights are."""
     model, law = both_network(gain=40.0), law_of(RARE, RARE)
-    cold = Mhis(temperature=1.0, estimator="self-normalised")
+    cold = Mhis(temperature=temperature, estimator="self-normalised")
     found = rare.estimate(model, law, 0, method=cold, budget=2048)
-    assert any("usually too high" in text for text in found.warnings)
+    assert found.log_prob.value > math.log(BOTH) + 3.0
+    assert found.log_prob.low <= math.log(BOTH)
+    assert any(part in text for text in found.warnings)
+    assert any("usually" in text for text in found.warnings)
     right = rare.estimate(model, law, 0, method=Mhis(temperature=5.0), budget=8192)
     assert right.log_prob.low <= math.log(BOTH) <= right.log_prob.high
 

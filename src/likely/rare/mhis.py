@@ -119,7 +119,7 @@ class Mhis:
         start = Walkers(
             landscape, np.zeros(n_rungs), n_groups, rng=task.stream(event, self.name, "walk")
         )
-        plain = (start.hits.size, int(start.hits.sum()))
+        plain = (start.scores, start.hits)
         n_burn_in = min(self.burn_in * start.hits.size, n_calls // 2)
         temperature, walkers = self._burnt_in(start, n_burn_in)
         trace = Trace.of(walkers.walk(n_calls))
@@ -127,7 +127,9 @@ class Mhis:
         if n_plain:
             rng = task.stream(event, self.name, "plain")
             scores, hits = _plain_draws(landscape, (n_groups, n_plain), rng)
-            plain = (plain[0] + hits.size, plain[1] + int(hits.sum()))
+            plain = (
+                np.concatenate([plain[0], scores.ravel()]), np.concatenate([plain[1], hits.ravel()])
+            )  # fmt: skip
             draws = draws.with_plain(scores, hits)
         report = ChainReport.of(
             trace, estimator=self.estimator, temperature=temperature,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from likely.rare.walk.tilted_draws import FromTilted
 from likely.rare.walk.walkers import Trace
@@ -16,6 +17,7 @@ FEW_DRAWS = 100
 """Independent draws below which an estimate comes with a warning."""
 _LARGE_SHARE = 0.1
 _RARE_EXCHANGE = 0.05
+_BULK = 0.5  # of the law, that chains must have gone through
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,7 @@ class ChainReport:
         n_burn_in: Steps of each chain that were left out.
         n_plain: Draws from the law itself.
         n_plain_hits: How many of them hit.
+        bulk: Share of them whose score is not below all that the kept draws have.
         n_steps: Of each chain, that were kept.
         hits: Kept draws that hit, of all rungs.
         hit_rate: Share of the coldest rung's draws that hit.
@@ -46,6 +49,7 @@ class ChainReport:
     n_burn_in: int
     n_plain: int
     n_plain_hits: int
+    bulk: float
     n_steps: int
     hits: int
     hit_rate: float
@@ -64,7 +68,7 @@ class ChainReport:
         estimator: str,
         temperature: float,
         n_burn_in: int,
-        plain: tuple[int, int],
+        plain: tuple[Float[np.ndarray, "n"], Bool[np.ndarray, "n"]],
     ) -> "ChainReport":
         """Return the report of what was kept.
 
@@ -73,12 +77,14 @@ class ChainReport:
             estimator: How it is weighted back.
             temperature: Of the coldest rung.
             n_burn_in: Steps of each chain that were left out.
-            plain: Draws from the law itself, and how many of them hit.
+            plain: Scores of draws from the law itself, and which of them hit.
         """
         hits, scores = trace.hits[:, :, -1].astype(np.float64), trace.scores[:, :, -1]
         return cls(
             estimator=estimator, temperature=temperature, n_rungs=trace.scores.shape[2],
-            n_burn_in=n_burn_in, n_plain=plain[0], n_plain_hits=plain[1], n_steps=len(trace),
+            n_burn_in=n_burn_in, n_plain=len(plain[1]),
+            n_plain_hits=int(plain[1].sum()), bulk=float(np.mean(plain[0] >= trace.scores.min())),
+            n_steps=len(trace),
             hits=int(trace.hits.sum()), hit_rate=float(hits.mean()),
             acceptance=trace.acceptance, exchange=trace.exchange,
             r_hat_hits=split_r_hat(hits), r_hat_scores=split_r_hat(scores),
@@ -97,7 +103,8 @@ class ChainReport:
             "sample_size_hits": self.sample_size_hits,
             "sample_size_scores": self.sample_size_scores,
             "effective_draws": found.effective_draws, "largest_share": found.largest_share,
-            "log_z": found.log_z, "plain_draws": self.n_plain, "plain_hits": self.n_plain_hits,
+            "log_z": found.log_z, "bulk": self.bulk,
+            "plain_draws": self.n_plain, "plain_hits": self.n_plain_hits,
         }  # fmt: skip
 
     def warnings(self, found: FromTilted) -> Iterator[str]:
@@ -121,9 +128,17 @@ class ChainReport:
             )
         if self.exchange < _RARE_EXCHANGE:
             yield f"two neighbouring rungs exchange in {self.exchange:.1%} of attempts alone"
-        if self.estimator == "self-normalised" and (
-            found.effective_draws < FEW_DRAWS or found.largest_share > _LARGE_SHARE
-        ):
+        if self.estimator == "self-normalised":
+            yield from self._doubts_of_normaliser(found)
+
+    def _doubts_of_normaliser(self, found: FromTilted) -> Iterator[str]:
+        if self.bulk < _BULK:
+            yield (
+                f"{1.0 - self.bulk:.0%} of {self.n_plain} inputs drawn from the law have scores "
+                "below all that the chains went through: nothing carries the normaliser, and the "
+                "estimate is usually far too high; use estimator 'bridge' or 'ladder'"
+            )
+        if found.effective_draws < FEW_DRAWS or found.largest_share > _LARGE_SHARE:
             yield (
                 f"the normaliser rests on {found.effective_draws:.1f} draws: the estimate is "
                 "usually too high then; use estimator 'bridge' or 'ladder'"
