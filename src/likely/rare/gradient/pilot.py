@@ -63,11 +63,11 @@ def run_pilot(
         for number in range(_LEARNING):
             ratios = guide.log_ratios(landscape.places, temperature)
             n_slopes = math.ceil(gradient_share * size)
-            batch = draw_batch(landscape, ratios, size, n_slopes=n_slopes, rng=rng)
+            batch = draw_batch(landscape, [ratios], [size], n_slopes=n_slopes, rng=rng)
             guide = learn(guide, landscape, batch)
             n_plain_hits += int(batch.hits.sum()) if number == 0 else 0
         ratios = guide.log_ratios(landscape.places, temperature)
-        tried.append(draw_batch(landscape, ratios, _TRYING * size, n_slopes=0, rng=rng))
+        tried.append(draw_batch(landscape, [ratios], [_TRYING * size], n_slopes=0, rng=rng))
         guides.append(guide)
     ratios_of = [one.log_ratios(landscape.places, t) for one, t in zip(guides, GRID, strict=True)]
     best = int(np.argmin(_log_squares(ratios_of, tried)))

@@ -15,6 +15,8 @@ R_HAT = 1.05
 """Above it chains disagree."""
 FEW_DRAWS = 100
 """Independent draws below which an estimate comes with a warning."""
+FEW_ARRIVALS = 30
+"""Ways from the law to the coldest rung below which an estimate comes with a warning."""
 _LARGE_SHARE = 0.1
 _RARE_EXCHANGE = 0.05
 _BULK = 0.5  # of the law, that chains must have gone through
@@ -37,6 +39,8 @@ class ChainReport:
         hit_rate: Share of the coldest rung's draws that hit.
         acceptance: Share of proposals that were accepted.
         exchange: Least share of exchanges between neighbours; 1 without a ladder.
+        arrivals: Rows of the ladder that came from the law itself to the coldest rung; without a
+            ladder the chains, each of which came from there once.
         r_hat_hits: Of the hits of the coldest rung, between groups.
         r_hat_scores: Of its scores.
         sample_size_hits: Independent draws that its hits are worth.
@@ -55,6 +59,7 @@ class ChainReport:
     hit_rate: float
     acceptance: float
     exchange: float
+    arrivals: int
     r_hat_hits: float
     r_hat_scores: float
     sample_size_hits: float
@@ -87,6 +92,7 @@ class ChainReport:
             n_steps=len(trace),
             hits=int(trace.hits.sum()), hit_rate=float(hits.mean()),
             acceptance=trace.acceptance, exchange=trace.exchange,
+            arrivals=trace.n_arrived if trace.scores.shape[2] > 1 else trace.scores.shape[1],
             r_hat_hits=split_r_hat(hits), r_hat_scores=split_r_hat(scores),
             sample_size_hits=chains_sample_size(hits),
             sample_size_scores=chains_sample_size(scores),
@@ -98,7 +104,7 @@ class ChainReport:
             "estimator": self.estimator, "temperature": self.temperature,
             "groups": found.n_groups, "rungs": self.n_rungs, "burn_in": self.n_burn_in,
             "steps": self.n_steps, "hits": self.hits, "hit_rate": self.hit_rate,
-            "acceptance": self.acceptance, "exchange": self.exchange,
+            "acceptance": self.acceptance, "exchange": self.exchange, "arrivals": self.arrivals,
             "r_hat_hits": self.r_hat_hits, "r_hat_scores": self.r_hat_scores,
             "sample_size_hits": self.sample_size_hits,
             "sample_size_scores": self.sample_size_scores,
@@ -125,6 +131,11 @@ class ChainReport:
             yield (
                 f"the coldest chains are worth {self.sample_size_hits:.0f} independent draws for "
                 "the share of hits: raise the budget or warm them"
+            )
+        if self.hits > 0 and self.arrivals < FEW_ARRIVALS and not found.is_certain:
+            yield (
+                f"the coldest chains were reached from the law {self.arrivals} times: they may all "
+                "be in one region of the event, which looks like agreement; raise the budget"
             )
         if self.exchange < _RARE_EXCHANGE:
             yield f"two neighbouring rungs exchange in {self.exchange:.1%} of attempts alone"

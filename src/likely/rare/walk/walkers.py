@@ -26,12 +26,15 @@ class Step:
         n_accepted: Rows whose proposal was accepted.
         exchanged: Shape ``(G, R - 1)``: whether neighbours exchanged; False too where they were
             not asked, which is every other step.
+        n_arrived: Rows that came to the last rung and have been at the first since they were last
+            there; 0 without a ladder.
     """
 
     scores: Float[np.ndarray, "G R"]
     hits: Bool[np.ndarray, "G R"]
     n_accepted: int
     exchanged: Bool[np.ndarray, "G r"]
+    n_arrived: int
 
 
 class Walkers:
@@ -61,6 +64,7 @@ class Walkers:
         n_rungs, places = len(ladder), landscape.places
         self.rows = np.arange(n_groups * n_rungs).reshape(n_groups, n_rungs)  # at each rung
         self.choices = places.draw(places.log_probs, rng.random((self.rows.size, len(places))))
+        self._is_fresh = np.zeros(self.rows.size, dtype=bool)  # was first since it was last
         self._place = 0
         self.n_calls = 0
         self._n_steps = 0
@@ -104,7 +108,7 @@ class Walkers:
         self._n_steps += 1
         return Step(
             scores=self.scores[self.rows], hits=self.hits[self.rows], n_accepted=n_accepted,
-            exchanged=exchanged,
+            exchanged=exchanged, n_arrived=self._count_arrivals(),
         )  # fmt: skip
 
     def proposals(self, place: int) -> Float[np.ndarray, "n k"]:
@@ -168,6 +172,15 @@ class Walkers:
             self.rows[group, rung : rung + 2] = pair[::-1].copy()
         return exchanged
 
+    def _count_arrivals(self) -> int:
+        if len(self.ladder) == 1:
+            return 0
+        first, last = self.rows[:, 0], self.rows[:, -1]
+        self._is_fresh[first] = True
+        n_arrived = int(self._is_fresh[last].sum())
+        self._is_fresh[last] = False
+        return n_arrived
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trace:
@@ -179,12 +192,14 @@ class Trace:
         acceptance: Share of proposals that were accepted.
         exchange: The smallest share of exchanges between two neighbours of the ladder; 1 without
             neighbours.
+        n_arrived: Rows that came to the last rung from the first.
     """
 
     scores: Float[np.ndarray, "S G R"]
     hits: Bool[np.ndarray, "S G R"]
     acceptance: float
     exchange: float
+    n_arrived: int
 
     @classmethod
     def of(cls, steps: Iterator[Step]) -> "Trace":
@@ -197,6 +212,7 @@ class Trace:
             hits=np.stack([step.hits for step in found]),
             acceptance=sum(step.n_accepted for step in found) / found[0].scores.size / len(found),
             exchange=float(rates.min()) if rates.size else 1.0,
+            n_arrived=sum(step.n_arrived for step in found),
         )
 
     def __len__(self) -> int:
