@@ -86,7 +86,8 @@ def line(
     ratios = [one / other for one, other in zip(theirs, ours, strict=True)]
     shown = ", ".join(f"{a / math.log(10):.2f}/{b / math.log(10):.2f}" for a, b in estimates)
     return (
-        f"{name}, {rare.token(target, model).name} after {arguments.distribution} on {arguments.model}, {arguments.calls} calls "
+        f"{name}, {rare.token(target, model).name!r} after {arguments.distribution} on "
+        f"{arguments.model}, {arguments.calls} calls "
         f"({found.spent.gradients} of ours go backward): reference {statistics.median(theirs):.2f} "
         f"s, likely {statistics.median(ours):.2f} s, ratio {statistics.median(ratios):.1f} (goal "
         f"{GOALS[name]:.0f}; rounds {', '.join(f'{one:.1f}' for one in ratios)}); token positions "
@@ -95,10 +96,10 @@ def line(
 
 
 def seldom_winner(model: likely.LanguageModel, law: rare.IndependentDistribution) -> int:
-    """Return the token whose probability is nearest to 1e-5, by what is known of the law."""
+    """Return the token whose probability is nearest to 1e-3, by what is known of the law."""
     truth = rare.stored_truth(model, law) or rare.truth(model, law, n=2**18)
     with np.errstate(divide="ignore"):
-        return int(np.argmin(np.abs(np.log10(truth.probs) + 5.0)))
+        return int(np.argmin(np.abs(np.log10(truth.probs) + 3.0)))
 
 
 if __name__ == "__main__":

@@ -106,9 +106,7 @@ def test_few_ways_from_the_law_to_the_event_are_warned_of(transformer):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_millionth_is_found_and_covered(estimator):
     model, law = both_network(gain=10.0), law_of(RARE, RARE, [1, 1, 1, 1])
-    found = rare.estimate(
-        model, law, 0, method="mhis", budget=8192, estimator=estimator, chains=128
-    )
+    found = rare.estimate(model, law, 0, method="mhis", budget=8192, estimator=estimator)
     low, high = found.log_prob.low, found.log_prob.high
     assert low <= math.log(BOTH) <= high
     assert high - low < 2.0
