@@ -1,4 +1,4 @@
-"""What ``likely rare`` shows, and the columns of its files. Unit: nats, once in so many on screen."""
+"""What ``likely rare`` shows, and the columns of its files. Unit: nats; once in so many."""
 
 import math
 import textwrap
@@ -27,9 +27,9 @@ ABOUT = {
 """For each method what it does, in a few words."""
 
 FITTED = (
-    "The interval is that of a law fitted to activations. How far this law misses the real one comes "
-    "on top of it: ask a method that reads inputs alone, such as --method itgis, before you rely on "
-    "the number."
+    "The interval is that of a law fitted to activations. How far this law misses the real one "
+    "comes on top of it: ask a method that reads inputs alone, such as --method itgis, before you "
+    "rely on the number."
 )
 SAMPLED = (
     "The interval is for the law of inputs itself. It counts the chance of the draw: inputs of a "
@@ -161,9 +161,8 @@ def _trust(one: RareEstimate) -> str:
 def _of_truth(known: Truth) -> str:
     if known.is_exact:
         return "The truth is exact: every input was read."
-    return (
-        f"The truth was counted over {known.counts.n_inputs:,} inputs, and has an error of its own."
-    )
+    n = known.counts.n_inputs
+    return f"The truth was counted over {n:,} inputs, and has an error of its own."
 
 
 def _spent_text(spent: Spent) -> str:
