@@ -128,10 +128,11 @@ def columns() -> Columns:
 
 def _columns(found: Sequence[RareEstimate]) -> tuple[Column, ...]:
     is_plain = all(one.event.is_plain for one in found)
+    of_fit = ", of the fit" if found[0].quantity == "activations" else ""
     return (
         Column(title="likeliest next token" if is_plain else "event", gives_way=True),
         Column(title="estimate"),
-        Column(title=f"interval at {100.0 * found[0].log_prob.level:g} %"),
+        Column(title=f"interval at {100.0 * found[0].log_prob.level:g} %{of_fit}"),
         Column(title="probability", is_number=True),
         Column(title="truth"),
     )
