@@ -159,12 +159,14 @@ def rows(
                             "log_high": log(p * wide if p else 9e-4),
                             "quantity": "activations" if method in ("qld", "ga-amls") else "inputs",
                             "budget": 4096,
+                            "n_targets": 4 * per_decade,
                             "forwards": 4096,
                             "gradients": 0,
                             "scores": 0,
                             "token_evaluations": 4096 * 33,
                             "seconds": 1.0,
                             "warnings": "",
+                            "levels": "",
                         }
                     )  # fmt: skip
     return made
