@@ -83,7 +83,8 @@ def test_single_chains_get_stuck_where_a_ladder_does_not_and_say_so(transformer)
     for one in stuck:
         assert one.log_prob < math.log(truth) - 2.0
         assert one.diagnostics["r_hat_scores"] > 1.5
-        assert any("disagree" in text for text in one.warnings)
+        assert any("interval is that of the" in text for text in one.warnings)
+        assert one.low <= math.log(truth) <= one.high
     method = Mhis(temperature=0.2, burn_in=64)
     _, found = answers(method, transformer, law, STEPS, budget=8192, seeds=1)
     for one in found:

@@ -194,9 +194,16 @@ def _plain_draws(
 
 
 def _interval(found: FromTilted, report: ChainReport, *, level: float) -> tuple[float, float]:
-    """Return the interval; where all draws agree, what draws from the law itself say."""
+    """Return the interval; where chains cannot tell, what draws from the law itself say.
+
+    They cannot without a hit, where all draws agree, and where they disagree by far.
+    """
     low, high = found.interval(level=level)
     ends = clopper_pearson(report.n_plain_hits, report.n_plain, level=level)
     if report.hits == 0:
         return -math.inf, log(ends[1])
-    return (log(ends[0]), 0.0) if found.is_certain else (low, high)
+    if found.is_certain:
+        return log(ends[0]), 0.0
+    if report.is_unmixed:
+        return min(log(ends[0]), found.log_prob), max(log(ends[1]), found.log_prob)
+    return low, high

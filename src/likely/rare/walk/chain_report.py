@@ -12,7 +12,9 @@ from likely.rare.walk.walkers import Trace
 from likely.stats.chains import chains_sample_size, split_r_hat
 
 R_HAT = 1.05
-"""Above it chains disagree."""
+"""Above it chains disagree, which is warned of."""
+UNMIXED = 1.2
+"""Above it they disagree so far that their spread makes no interval."""
 FEW_DRAWS = 100
 """Independent draws below which an estimate comes with a warning."""
 FEW_ARRIVALS = 30
@@ -98,6 +100,11 @@ class ChainReport:
             sample_size_scores=chains_sample_size(scores),
         )  # fmt: skip
 
+    @property
+    def is_unmixed(self) -> bool:
+        """Whether the chains disagree so far that their spread says nothing of the error."""
+        return max(self.r_hat_hits, self.r_hat_scores) > UNMIXED
+
     def diagnostics(self, found: FromTilted) -> dict[str, float | int | str]:
         """Return the figures of chains and estimate by name."""
         return {
@@ -123,9 +130,14 @@ class ChainReport:
         elif not math.isfinite(found.error):
             yield "all hits are of one group of chains: the interval says nothing"
         if max(self.r_hat_hits, self.r_hat_scores) > R_HAT:
+            ends = (
+                f"; the interval is that of the {self.n_plain:,} inputs drawn from the law itself"
+                if self.is_unmixed and self.hits else ""
+            )  # fmt: skip
             yield (
                 f"the chains disagree (split R-hat {self.r_hat_hits:.2f} of hits, "
                 f"{self.r_hat_scores:.2f} of scores, where {R_HAT} is the most): raise the budget"
+                f"{ends}"
             )
         if self.hits > 0 and self.sample_size_hits < FEW_DRAWS and not found.is_certain:
             yield (
