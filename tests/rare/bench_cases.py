@@ -62,7 +62,7 @@ def timed_estimates(clock, costs, asked):
         return tuple(
             RareEstimate(
                 event=Event(name=str(token), steps=((int(token),),)), model="echo",
-                fingerprint="echo", distribution=law.name, law=law.fingerprint,
+                fingerprint="echo", distribution=law.name, law=law.fingerprint, inputs="",
                 quantity="activations" if method == "qld" else "inputs",
                 log_prob=Estimate(
                     value=value, low=value - 1.0, high=value + 1.0, level=0.95, unit="nats",

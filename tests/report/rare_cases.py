@@ -41,7 +41,7 @@ def estimate(
     return RareEstimate(
         event=event or Event(name=name, steps=((token,),)),
         model=MODEL, fingerprint=FINGERPRINT, distribution=options.pop("distribution", "hex"),
-        law=LAW, quantity=quantity, log_prob=log_prob,
+        law=LAW, inputs=options.pop("inputs", ""), quantity=quantity, log_prob=log_prob,
         spent=Spent(forwards=4096, token_evaluations=4096 * 33, seconds=1.5),
         warnings=tuple(warnings), replicates=tuple(log(x) for x in runs), levels=tuple(levels),
         seed=0, budget=4096, **options,

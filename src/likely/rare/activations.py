@@ -74,7 +74,7 @@ def collect(task: Task) -> Activations:
         NumericalError: A state is not finite.
     """
     require_one_step(task, "over activations")
-    meter = Meter()
+    meter = Meter(progress=task.progress)
     batches = Batches(task.model, meter)
     width = batches.readout.weight.shape[1]
     if task.budget * width * 4 > MEMORY:
