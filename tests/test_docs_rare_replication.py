@@ -86,7 +86,12 @@ def test_the_probabilities_of_the_real_question_are_a_law(findings, scripts):
     truth = result["truth"]
     assert math.fsum(truth["probs"].values()) + truth["tied"] == pytest.approx(1.0, abs=1e-5)
     assert sum(truth["inputs"].values()) == result["head"]["inputs"]
-    assert set(findings.asked(result)) == set(scripts[2].TARGETS)
+    events = [tuple(one) for one in result["head"]["events"]]
+    assert events == list(scripts[2].EVENTS)
+    for (word, share), prob in zip(events, truth["events"], strict=True):
+        if share == 1.0:
+            assert prob == pytest.approx(truth["probs"].get(word, 0.0), rel=1e-4)
+    assert {run["event"] for run in result["runs"]} == set(range(scripts[2].ASKED))
 
 
 # The rules of the tables, on made-up results.
@@ -189,7 +194,8 @@ def test_the_real_question_runs_on_any_model_and_goes_on(scripts, tmp_path, monk
         is_both = {" addiction", " alcoholism"} <= set(before)
         return {" alcohol" if is_both else " antibiotics": 0.8, " has": 0.2}
 
-    model = likely.TableModel([*words, *always, *smollm2.TARGETS], law, name="prescriber")
+    answers = dict.fromkeys(word for word, _ in smollm2.EVENTS)
+    model = likely.TableModel([*words, *always, *answers], law, name="prescriber")
     monkeypatch.setattr(likely, "load", lambda spec: model)
     out = tmp_path / "out.json"
     arguments = ["--budget", "50", "--seeds", "1", "--out", str(out), "--methods", "naive"]
@@ -197,14 +203,17 @@ def test_the_real_question_runs_on_any_model_and_goes_on(scripts, tmp_path, monk
     result = json.loads(out.read_text("utf-8"))
     assert result["head"]["inputs"] == 2 * 5**2
     assert result["truth"]["probs"][" alcohol"] == pytest.approx(2 / 212**2, rel=1e-5)
-    assert [run["target"] for run in result["runs"]] == list(smollm2.TARGETS)
+    assert result["truth"]["events"][3] == result["truth"]["probs"][" alcohol"]
+    assert [run["event"] for run in result["runs"]] == list(range(smollm2.ASKED))
     before = out.read_bytes()
     smollm2.main(arguments)
     assert out.read_bytes() == before
     with pytest.raises(SystemExit, match="give --out FILE of its own"):
         smollm2.main([*arguments[:1], "51", *arguments[2:]])
-    assert "naive" in scripts[0].smollm2(result)
-    assert "| ` alcohol` | 4.45e-05 | 22,500 | 4 |" in scripts[0].smollm2_truth(result)
+    assert "| naive | " in scripts[0].smollm2(result)
+    assert "| ` alcohol` is the likeliest word | 4.45e-05 | 22,500 |" in scripts[0].smollm2_truth(
+        result
+    )
 
 
 def test_replicates_and_zeros_are_stored_for_json(scripts):

@@ -279,41 +279,42 @@ def misfit(runs: Mapping) -> str:
 # SmolLM2.
 
 
+def said(event: Sequence) -> str:
+    """Return an event in words."""
+    word, share = event
+    if share == 1.0:
+        return f"`{word}` is the likeliest word"
+    return f"`{word}` has more than 1/{1 / share:g} of the likeliest other's probability"
+
+
 def smollm2_truth(result: Mapping) -> str:
-    """Return how likely each word is, and what finding out took."""
+    """Return how likely each word and each event is, and what finding out took."""
     truth, head = result["truth"], result["head"]
-    shown = dict(list(truth["probs"].items())[:5])
-    shown |= {text: truth["probs"].get(text) for text in asked(result)}
     lines = [
-        [
-            f"`{text}`", prob_text(math.log(prob)), one_in(math.log(prob)),
-            f"{truth['inputs'][text]:,}",
-        ]
-        if prob else [f"`{text}`", "0", "never", "0"]
-        for text, prob in shown.items()
+        [f"`{text}` is the likeliest word", prob_text(math.log(prob)), one_in(math.log(prob))]
+        for text, prob in truth["probs"].items()
+    ]
+    lines += [
+        [said(event), prob_text(math.log(prob)), one_in(math.log(prob))]
+        if prob else [said(event), "0", "never"]
+        for event, prob in zip(head["events"], truth["events"], strict=True)
+        if event[1] < 1.0 or event[0] not in truth["probs"]
     ]  # fmt: skip
     note = (
         f"All {head['inputs']:,} inputs of {head['length']} tokens, with shared beginnings: "
-        f"{truth['token_evaluations']:,} token evaluations. {len(truth['probs'])} words win "
-        "somewhere; the five likeliest, and those that were asked for:"
+        f"{truth['token_evaluations']:,} token evaluations."
     )
-    return f"{note}\n\n{table(['next word', 'probability', 'one in', 'inputs'], lines)}"
-
-
-def asked(result: Mapping) -> list[str]:
-    """Return the targets of the runs."""
-    return [*dict.fromkeys(run["target"] for run in result["runs"])]
+    return f"{note}\n\n{table(['event', 'probability', 'one in'], lines)}"
 
 
 def smollm2(result: Mapping) -> str:
-    """Return what each method says of each target, seed by seed."""
+    """Return what each method says of each event that it was asked for, seed by seed."""
     lines = []
-    for target in asked(result):
-        prob = result["truth"]["probs"].get(target, 0.0)
+    for i in dict.fromkeys(run["event"] for run in result["runs"]):
+        prob = result["truth"]["events"][i]
+        true = f"{prob:.1e}" if prob else "0"
         for method in dict.fromkeys(run["method"] for run in result["runs"]):
-            own = [
-                run for run in result["runs"] if (run["method"], run["target"]) == (method, target)
-            ]
+            own = [run for run in result["runs"] if (run["method"], run["event"]) == (method, i)]
             cells = [
                 f"{prob_text(log_of(run['log_prob']))} ({prob_text(log_of(run['low']))} to "
                 f"{prob_text(log_of(run['high']))})"
@@ -322,15 +323,15 @@ def smollm2(result: Mapping) -> str:
             calls = own[0]["forwards"] + own[0]["gradients"]
             lines.append(
                 [
-                    f"`{target}` {prob:.1e}", method, "; ".join(cells), f"{calls:,}",
-                    len(own[0]["warnings"]),
+                    said(result["head"]["events"][i]), true, method, "; ".join(cells),
+                    f"{calls:,}", len(own[0]["warnings"]),
                 ]
             )  # fmt: skip
-    head = ["target, truth", "method", "estimate (interval at 95 %), one for each seed",
-            "calls of a target", "warnings"]  # fmt: skip
+    head = ["event", "truth", "method", "estimate (interval at 95 %), one for each seed",
+            "calls of an event", "warnings"]  # fmt: skip
     note = (
-        f"A budget of {result['head']['budget']:,} calls for each target; methods that read the "
-        "same inputs for all targets share them."
+        f"A budget of {result['head']['budget']:,} calls for each event; methods that read the "
+        "same inputs for all events share them."
     )
     return f"{note}\n\n{table(head, lines)}"
 

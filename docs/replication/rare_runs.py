@@ -37,7 +37,7 @@ MODELS = ("tiny-1l", "tiny-2l", "tiny-4l")
 KERNELS = ("aug", "mala_radial", "mala")
 TOY_KERNELS = ("aug", "aug_separate", "mala_radial", "mala")
 TOY = {"dim": 16, "tail": 4.0, "probs": (1e-5, 1e-7)}
-SPLITTING = {"prior": "student", "n_particles": 150, "n_steps": 6, "n_replicates": 3}
+SPLITTING = {"prior": "student", "n_particles": 200, "n_steps": 8, "n_replicates": 4}
 """Of the runs on models: fewer particles and steps than as the method comes."""
 
 
@@ -46,8 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--laws", nargs="+", default=DISTRIBUTIONS.names())
-    parser.add_argument("--budget", type=int, default=1024)
-    parser.add_argument("--per-decade", type=int, default=1)
+    parser.add_argument("--budget", type=int, default=2048)
+    parser.add_argument("--per-decade", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULT)
     asked = parser.parse_args(arguments)
     head = {"budget": asked.budget, "splitting": SPLITTING, "per_decade": asked.per_decade}
@@ -90,7 +90,7 @@ def student_toy() -> list[dict]:
     for prob in TOY["probs"]:
         cut = float(student(tail).isf(prob))
         for kernel in TOY_KERNELS:
-            config = SplittingConfig(kernel=kernel, n_particles=250, n_steps=15, n_replicates=12)
+            config = SplittingConfig(kernel=kernel, n_particles=500, n_steps=15, n_replicates=16)
             [found] = split(
                 lambda states, run, floor, cut=cut: states[:, 0] - cut,
                 StudentPrior(whitening=unit, tail=tail),
