@@ -34,7 +34,7 @@ COMPLAINTS = {
     "psoriasis hallucinations tumors",
 }
 """Weight of a complaint to complaints: common ones, others, and such as few children have."""
-EVENTS = ((" antibiotics", 1.0), (" alcohol", 0.1), (" alcohol", 0.25), (" alcohol", 1.0))
+EVENTS = ((" antibiotics", 1.0), (" alcohol", 0.1), (" alcohol", 0.5), (" alcohol", 1.0))
 """A word, and the share of the likeliest other word's probability that it must have."""
 ASKED = 3
 """Of these, that methods are asked for."""
