@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 
+import likely
 from likely import rare
 from likely.errors import InputError
 from likely.rare.activations import collect
 from likely.rare.method import Task
 from likely.rare.prior.fit import fit_prior
 
-FEW = {"n_particles": 200, "n_steps": 5, "n_replicates": 4}
+FEW = {"n_particles": 200, "n_steps": 5, "n_replicates": 4, "prior": "student"}
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +93,34 @@ def test_unusable_options_get_one_line(gpt2, law, options, part):
 def test_events_of_several_steps_are_refused(gpt2, law):
     with pytest.raises(InputError, match="events of one token"):
         rare.estimate(gpt2, law, rare.continuation([1, 2], gpt2), budget=256)
+
+
+def test_by_default_the_law_is_that_of_the_last_place_where_it_can_be(gpt2, law):
+    few = {"n_particles": 20, "n_steps": 1, "n_replicates": 2}
+    listed = rare.listed(law.sample(200, rng=np.random.default_rng(4)).tolist(), gpt2)
+    kinds = [
+        rare.estimate(gpt2, one, 3, budget=budget, **few).log_prob.diagnostics["prior"]
+        for one, budget in ((law, 256), (law, 100), (listed, 256))
+    ]
+    assert kinds == ["last_place", "student", "student"]
+
+
+def test_given_the_last_token_the_law_of_states_is_nearer_to_the_truth():
+    model = likely.load("tiny-1l")
+    rng = np.random.default_rng(6)
+    places = [
+        dict(zip(rng.choice(3000, size=30, replace=False).tolist(), weights, strict=True))
+        for weights in 0.7 ** rng.permuted(np.tile(np.arange(30), (3, 1)), axis=1)
+    ]
+    law = rare.independent(places, model)
+    truth = rare.truth(model, law)
+    assert truth.is_exact
+    targets = truth.tokens_between(1e-6, 1e-4)[:4].tolist()
+    few = {"budget": 1024, "n_particles": 200, "n_steps": 4, "n_replicates": 2}
+    errors = {}
+    for prior in ("last_place", "student"):
+        found = rare.estimate_many(model, law, targets, prior=prior, **few)
+        logs = np.array([one.log_prob.value for one in found])
+        errors[prior] = float(np.abs(logs - np.log(truth.probs[targets])).mean())
+    assert errors["last_place"] < 2.0
+    assert errors["last_place"] < errors["student"] - 1.0

@@ -76,7 +76,8 @@ class Run:
             is no estimate, or one of 0, the probability sought is below what this estimates.
         n_killed: Where only clones move: particles that died in all; None elsewhere.
         n_passes: The same: how often the lowest died. One at a time is meant to be as many passes
-            as deaths, but a clone that never moved dies with its parent.
+            as deaths, but a clone that never moved dies with its parent. None where particles do
+            not all count for one, so that their number is not Poisson with the probability.
     """
 
     log_prob: float | None
@@ -99,7 +100,7 @@ class BulkLevel:
         level: The score.
         log_prob: Log-probability under the prior, from splitting.
         log_empirical: Log of the share of the fitted states that reach it.
-        n_reaching: How many of them do.
+        n_reaching: How many of them do; of unequal weight, how many equal ones they are worth.
         is_mismatch: Whether the two differ by more than 0.5 nats.
     """
 
