@@ -1,16 +1,20 @@
 """Splitting under fitted activations: the law's own probability, the same in any company."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
-import likely
 from likely import rare
 from likely.errors import InputError
 from likely.rare.activations import collect
+from likely.rare.last_place import collect_by_last_place
 from likely.rare.method import Task
 from likely.rare.prior.fit import fit_prior
+from likely.rare.prior.grouped_fit import fit_grouped
+from likely.rare.prior.options import FitOptions
 
 FEW = {"n_particles": 200, "n_steps": 5, "n_replicates": 4, "prior": "student"}
 
@@ -25,8 +29,6 @@ def law(gpt2):
 @pytest.fixture(scope="module")
 def draws(gpt2, law):
     """Winners of many states of the law that is fitted at budget 2048, by plain sampling."""
-    import torch
-
     task = Task(model=gpt2, distribution=law, events=(rare.token(0, gpt2),), budget=2048)
     activations = collect(task)
     prior = fit_prior(activations.states, kind="student")
@@ -95,32 +97,35 @@ def test_events_of_several_steps_are_refused(gpt2, law):
         rare.estimate(gpt2, law, rare.continuation([1, 2], gpt2), budget=256)
 
 
-def test_by_default_the_law_is_that_of_the_last_place_where_it_can_be(gpt2, law):
+def test_by_default_the_law_is_that_of_the_last_place_where_it_can_be(gpt2, law, draws):
     few = {"n_particles": 20, "n_steps": 1, "n_replicates": 2}
     listed = rare.listed(law.sample(200, rng=np.random.default_rng(4)).tolist(), gpt2)
     kinds = [
-        rare.estimate(gpt2, one, 3, budget=budget, **few).log_prob.diagnostics["prior"]
+        rare.estimate(gpt2, one, int(draws.argmax()), budget=budget, **few).log_prob.diagnostics[
+            "prior"
+        ]
         for one, budget in ((law, 256), (law, 100), (listed, 256))
     ]
     assert kinds == ["last_place", "student", "student"]
 
 
-def test_given_the_last_token_the_law_of_states_is_nearer_to_the_truth():
-    model = likely.load("tiny-1l")
-    rng = np.random.default_rng(6)
-    places = [
-        dict(zip(rng.choice(3000, size=30, replace=False).tolist(), weights, strict=True))
-        for weights in 0.7 ** rng.permuted(np.tile(np.arange(30), (3, 1)), axis=1)
-    ]
-    law = rare.independent(places, model)
-    truth = rare.truth(model, law)
-    assert truth.is_exact
-    targets = truth.tokens_between(1e-6, 1e-4)[:4].tolist()
-    few = {"budget": 1024, "n_particles": 200, "n_steps": 4, "n_replicates": 2}
-    errors = {}
-    for prior in ("last_place", "student"):
-        found = rare.estimate_many(model, law, targets, prior=prior, **few)
-        logs = np.array([one.log_prob.value for one in found])
-        errors[prior] = float(np.abs(logs - np.log(truth.probs[targets])).mean())
-    assert errors["last_place"] < 2.0
-    assert errors["last_place"] < errors["student"] - 1.0
+def test_estimates_by_the_last_place_are_the_fitted_laws_probabilities(gpt2, law):
+    task = Task(model=gpt2, distribution=law, events=(rare.token(0, gpt2),), budget=1024)
+    found = collect_by_last_place(task)
+    prior = fit_grouped(
+        found.activations.states, found.groups, found.log_weights, FitOptions(n_components=2)
+    )
+    rng = np.random.default_rng(1)
+    drawn = replace(prior, log_drawn=prior.log_weights).draw_mixing(100_000, rng=rng)
+    states = prior.assemble(prior.draw_gaussian(100_000, rng=rng), drawn)
+    logits = found.activations.readout.logits(torch.from_numpy(states))
+    counts = np.bincount(logits.argmax(dim=1).numpy(), minlength=gpt2.info.n_vocab)
+    targets = some(counts, gpt2, 2)
+    options = {**FEW, "prior": "last_place", "n_components": 2, "level": 0.999}
+    for one, target in zip(
+        rare.estimate_many(gpt2, law, targets, budget=1024, **options), targets, strict=True
+    ):
+        counted = math.log(counts[target] / 100_000)
+        slack = 4.0 / math.sqrt(counts[target])
+        assert one.log_prob.low - slack <= counted <= one.log_prob.high + slack
+        assert abs(one.log_prob.diagnostics["bulk_log_ratio"]) < 1.0

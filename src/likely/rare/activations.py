@@ -74,9 +74,7 @@ def collect(task: Task) -> Activations:
         NumericalError: A state is not finite.
     """
     names = task.path(None, STREAM)
-    return states_of(
-        task, iter_sample(task.distribution, task.budget, seed=task.seed, names=names)
-    )
+    return states_of(task, iter_sample(task.distribution, task.budget, seed=task.seed, names=names))
 
 
 def states_of(task: Task, blocks: Iterable[Int[np.ndarray, "b T"]]) -> Activations:

@@ -71,10 +71,10 @@ class GaAmls:
     kernel: str = "aug"
     mode: Mode = "two_stage"
     start: str = "prior"
-    n_particles: int = 1000
+    n_particles: int = 500
     survival: float = 0.5
-    n_steps: int = 20
-    n_replicates: int = 8
+    n_steps: int = 10
+    n_replicates: int = 4
     n_components: int = 4
     ridge: float = 1e-5
 
@@ -86,11 +86,11 @@ class GaAmls:
 
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return the probability of each event under the fitted law, from one fit for all."""
-        fit = self._fit(task)
+        fit = self.fitted(task)
         margins = fit.activations.margins(task.events)
         share = fit.spent.divided(len(task.events))
         began = time.perf_counter()
-        results = self._split(task, fit)
+        results = self.split(task, fit)
         seconds = (time.perf_counter() - began) / len(results)
         return tuple(
             self._found(
@@ -100,7 +100,7 @@ class GaAmls:
             for one, column, event in zip(results, margins.T, task.events, strict=True)
         )  # fmt: skip
 
-    def _fit(self, task: Task) -> "_Fit":
+    def fitted(self, task: Task) -> "Fitted":
         """Return the states of the inputs and the law that is fitted to them."""
         kind = self.prior
         if kind == "auto":
@@ -112,7 +112,7 @@ class GaAmls:
             grouped = fit_grouped(
                 found.activations.states, found.groups, found.log_weights, options
             )
-            return _Fit(
+            return Fitted(
                 activations=found.activations, prior=grouped, weights=found.weights,
                 seconds=time.perf_counter() - began,
             )  # fmt: skip
@@ -122,9 +122,10 @@ class GaAmls:
             activations.states, kind=kind, ridge=self.ridge, n_components=self.n_components
         )
         seconds = time.perf_counter() - began
-        return _Fit(activations=activations, prior=prior, weights=None, seconds=seconds)
+        return Fitted(activations=activations, prior=prior, weights=None, seconds=seconds)
 
-    def _split(self, task: Task, fit: "_Fit") -> tuple[Splitting, ...]:
+    def split(self, task: Task, fit: "Fitted") -> tuple[Splitting, ...]:
+        """Return the splitting of each event under a law that was fitted."""
         config = SplittingConfig(
             mode=self.mode, kernel=self.kernel, n_particles=self.n_particles,
             survival=self.survival, n_steps=self.n_steps, n_replicates=self.n_replicates,
@@ -143,7 +144,7 @@ class GaAmls:
         )  # fmt: skip
 
     def _found(
-        self, result: Splitting, fit: "_Fit", leads: Float[np.ndarray, "n"], spent: Spent
+        self, result: Splitting, fit: "Fitted", leads: Float[np.ndarray, "n"], spent: Spent
     ) -> Found:
         if all(run.levels for run in result.runs):
             result = with_bulk(result, leads, weights=fit.weights)
@@ -160,8 +161,15 @@ class GaAmls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Fit:
-    """States, the law fitted to them, what each counts for if not the same, and the time it took."""
+class Fitted:
+    """States and the law fitted to them.
+
+    Attributes:
+        activations: The states.
+        prior: The law.
+        weights: Shape ``(n,)``, what each state counts for; None for equal shares.
+        seconds: That the fit took.
+    """
 
     activations: Activations
     prior: Latent

@@ -130,9 +130,10 @@ def some_states(n_each=150, dim=3, seed=0):
     rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(12), n_each)
     wide = np.diag([3.0, 0.3, 1.0])
-    z = rng.standard_normal((len(groups), dim)) / np.sqrt(rng.chisquare(6.0, len(groups)) / 6.0)[
-        :, None
-    ]
+    z = (
+        rng.standard_normal((len(groups), dim))
+        / np.sqrt(rng.chisquare(6.0, len(groups)) / 6.0)[:, None]
+    )
     left = np.where((groups % 2 == 0)[:, None], z @ wide, z)
     return left + 10.0 * rng.standard_normal((12, dim))[groups], groups
 

@@ -106,7 +106,10 @@ def group_sums(
 
 
 def _iterate(
-    left: Float[np.ndarray, "n D"], groups: Int[np.ndarray, " n"], n_groups: int, options: FitOptions
+    left: Float[np.ndarray, "n D"],
+    groups: Int[np.ndarray, " n"],
+    n_groups: int,
+    options: FitOptions,
 ) -> tuple[_Shapes, int, bool]:
     """Return the shapes, the rounds they took, and whether no group wanted another at the end."""
     one = np.zeros(n_groups, dtype=np.int64)

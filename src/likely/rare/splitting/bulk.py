@@ -53,8 +53,7 @@ def with_bulk(
     shared = _share_levels(found.runs, depth)
     runs = found.runs if shared else found.runs[:1]
     bulk = tuple(
-        _compared(levels[k], reached[k], [_log_at(run, k) for run in runs])
-        for k in range(depth)
+        _compared(levels[k], reached[k], [_log_at(run, k) for run in runs]) for k in range(depth)
     )
     hybrid = _hybrid(found, bulk[-1]) if bulk and shared else None
     return replace(found, bulk=bulk, hybrid=hybrid, warnings=(*found.warnings, *_warn(bulk)))

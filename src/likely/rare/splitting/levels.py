@@ -64,7 +64,9 @@ def run_levels(
     )  # fmt: skip
     done: list[Level] = []
     while True:
-        level, given_up = _next_level(scores=here.scores, done=done, config=config, schedule=schedule)
+        level, given_up = _next_level(
+            scores=here.scores, done=done, config=config, schedule=schedule
+        )
         if given_up is not None:
             return _finished(here, done, stop=given_up)
         alive = np.flatnonzero(here.scores >= level)
