@@ -43,9 +43,11 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     model = likely.load(arguments.model)
     law = rare.distribution(arguments.distribution, model)
-    ids = np.random.default_rng(0).permutation(model.info.n_tokens)[: arguments.targets].tolist()
-    events = tuple(rare.token(one, model) for one in ids)
-    task = Task(model=model, distribution=law, events=events, budget=arguments.budget)
+    probe = Task(
+        model=model, distribution=law, events=(rare.token(0, model),), budget=arguments.budget
+    )
+    events = rare_tokens(model, probe, arguments.targets)
+    task = replace(probe, events=events)
     method = GaAmls()
 
     together = timed(lambda: method.run(task))
@@ -56,7 +58,8 @@ def main() -> None:
     print(
         f"one target ({events[near].name!r}, {math.exp(one.log_prob):.2g}): {alone[0]:.1f} s, "
         f"{alone[1]:.1f} s on the processor (goal under {GOAL_SECONDS:.0f} s on two cores), "
-        f"{one.spent.scores:,} scores"
+        f"{one.spent.scores:,} scores",
+        flush=True,
     )
     spread(method, task, events[near], arguments.answers)
     singles = [
@@ -72,6 +75,25 @@ def main() -> None:
     )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(f"peak memory {peak / 1e9:.2f} GB (goal under {GOAL_BYTES / 1e9:.0f})")
+
+
+def rare_tokens(model: likely.LanguageModel, task: Task, n: int) -> tuple[rare.Event, ...]:
+    """Return tokens between 1e-11 and 1e-5, as far as a rough run can tell."""
+    rough = GaAmls(n_particles=50, n_steps=2, n_replicates=2)
+    order = np.random.default_rng(0).permutation(model.info.n_tokens).tolist()
+    fit = rough.fitted(task)
+    kept: list[rare.Event] = []
+    for start in range(0, len(order), n):
+        events = tuple(rare.token(one, model) for one in order[start : start + n])
+        for event, found in zip(
+            events, rough.split(replace(task, events=events), fit), strict=True
+        ):
+            log_prob = found.log_prob
+            if log_prob is not None and math.log(1e-11) < log_prob < math.log(1e-5):
+                kept.append(event)
+        if len(kept) >= n:
+            break
+    return tuple(kept[:n])
 
 
 def timed(call: Callable[[], T]) -> tuple[float, float, T]:

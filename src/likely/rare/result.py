@@ -155,9 +155,10 @@ class RareEstimate(Stored):
         """Return the estimate and its warnings as lines for a person."""
         log = self.log_prob
         ends = f"{prob_text(log.low)} to {prob_text(log.high)} at {log.level:.0%}"
+        value = "no estimate" if self.is_given_up else prob_text(log.value)
         lines = [
             f"{self.event.name!r} under {self.distribution!r} ({self.model}, {log.method}): "
-            f"{'no estimate' if self.is_given_up else prob_text(log.value)} ({ends}; {self.spent.calls:,} calls)",
+            f"{value} ({ends}; {self.spent.calls:,} calls)",
             *(f"warning: {text}" for text in self.warnings),
         ]
         return "\n".join(lines)

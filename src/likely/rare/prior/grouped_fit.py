@@ -121,8 +121,9 @@ def _iterate(
     spreads = group_sums(np.square(left @ inverse.T), groups, n_groups) / counts[:, None]
     rng = options.rng if options.rng is not None else generator(0, "rare", "shapes")
     of = spread_cells(np.log(spreads + 1e-3), min(options.n_components, n_groups), rng=rng)
-    limit = min(_N_ROUNDS, options.max_iterations)
-    for n_rounds in range(1, limit + 1):
+    shapes, n_rounds = base, 0
+    while n_rounds < min(_N_ROUNDS, options.max_iterations):
+        n_rounds += 1
         _, of = np.unique(of, return_inverse=True)
         shapes = _fitted(left, of[groups], of, base, options)
         likely = group_sums(_likelihoods(left, shapes), groups, n_groups)

@@ -121,7 +121,7 @@ def _start(
 def spread_cells(
     u: Float[np.ndarray, "n d"], k: int, *, rng: np.random.Generator
 ) -> Int[np.ndarray, " n"]:
-    """Return the cell of each row, of at most ``k`` around centres that are spread over the rows."""
+    """Return the cell of each row, of at most ``k`` around centres spread over the rows."""
     return _cells(u, k, rng=rng)[1]
 
 

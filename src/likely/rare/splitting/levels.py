@@ -100,8 +100,8 @@ def run_levels(
 class _State:
     """Where a run stands between levels.
 
-    ``power`` is that of the weights which the particles keep by now; ``shares`` are chances of those
-    alive to be drawn, None for equal ones.
+    ``power`` is that of the weights which the particles keep by now; ``shares`` are the chances of
+    those alive to be drawn, None for equal ones.
     """
 
     particles: Particles
