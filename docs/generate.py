@@ -32,8 +32,8 @@ Exit codes:
 - `130`: interrupted. `141`: the reader of the output left, as `head` does.
 
 Environment: `LIKELY_CACHE` names the folder of the score cache, which `score --items`, `logic`,
-`probct`, `calibrate` and `report` use unless told `--no-cache`; `LIKELY_MODELS` names the folder of
-pulled models.
+`probct`, `calibrate` and `report` use unless told `--no-cache`, and of corpora cut into tokens;
+`LIKELY_MODELS` names the folder of pulled models.
 """
 
 

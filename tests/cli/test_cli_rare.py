@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pandas as pd
 import pytest
@@ -9,7 +10,7 @@ from command_line import run, run_json
 
 import likely
 from likely import rare
-from likely.cli.rare_screen import columns
+from likely.cli.rare_screen import ABOUT, COUNTED, between, columns, often
 from likely.runs.store import read_rows
 
 
@@ -58,9 +59,58 @@ def test_a_person_sees_what_is_known_and_what_is_doubted(model, law):
         "--truth", 100,
     )  # fmt: skip
     assert done.exit_code == 0, done.stderr
-    assert "under 'places': 3 tokens" in done.stdout
-    assert "1.00e-04" in done.stdout
-    assert "warning: 'A': no hit among 100 inputs" in done.stdout
+    said = done.stdout.splitlines()
+    assert said[1] == "inputs  'places': 3 tokens each, 6 inputs in all"
+    assert said[2] == "method  naive: draws inputs and counts"
+    assert said[3].startswith("read    100 inputs: 300 tokens; ")
+    titles = ["likeliest next token", "estimate", "interval at 95 %", "probability", "truth"]
+    cells = ["'A'", "not seen", "at most 1 in 28", "0", "1 in 10,000"]
+    assert [re.split(r"\s{2,}", line) for line in said[5:7]] == [titles, cells]
+    assert said[8:] == [
+        COUNTED,
+        "The truth is exact: every input was read.",
+        "warning: no hit among 100 inputs: only the upper limit says something",
+    ]
+
+
+def test_warnings_of_several_events_say_whose_they_are(model, law):
+    done = run(
+        "rare", model, "--inputs", law, "--target", "A", "--continuation", "AB", "--method",
+        "naive", "--budget", 100,
+    )  # fmt: skip
+    assert "event" in done.stdout
+    assert "warning: 'A': no hit" in done.stdout
+    assert "warning: 'AB': no hit" in done.stdout
+
+
+def test_probabilities_and_intervals_are_told_as_once_in_so_many():
+    assert often(math.log(2e-7)) == "1 in 5.0 million"
+    assert often(math.log(0.25)) == "25 %"
+    assert often(0.0) == "100 %"
+    cases = {
+        (1e-7, 2e-7): "1 in 10 to 5.0 million",
+        (1e-10, 1e-8): "1 in 10 billion to 1 in 100 million",
+        (1e-4, 5e-4): "1 in 10,000 to 1 in 2,000",
+        (0.05, 0.5): "1 in 20 to 50 %",
+    }
+    for (low, high), text in cases.items():
+        assert between(math.log(low), math.log(high)) == text
+    assert between(-math.inf, math.log(0.01)) == "at most 1 in 100"
+
+
+def test_every_method_is_told_in_words():
+    assert set(ABOUT) == set(rare.METHODS.names())
+
+
+def test_a_proposal_is_a_law_of_inputs_from_a_file(model, law, tmp_path):
+    proposal = tmp_path / "often.json"
+    proposal.write_text(json.dumps([{"A": 1, "B": 1}, {"A": 1, "B": 1, "C": 1}]))
+    found = run_json(
+        "rare", model, "--inputs", law, "--target", "A", "--method", "proposal", "--proposal",
+        proposal, "--budget", 2000,
+    )["estimates"][0]["log_prob"]  # fmt: skip
+    assert found["low"] < math.log(1e-4) < found["high"]
+    assert found["value"] == pytest.approx(math.log(1e-4), abs=0.3)
 
 
 def test_sets_continuations_and_margins_come_from_flags(model, law):
@@ -111,7 +161,9 @@ def test_every_format_is_written(model, law, tmp_path, suffix):
         (("--inputs", "LAW", "--target", "B", "--option", "x"), 2, "NAME=VALUE"),
         (("--inputs", "LAW", "--target", "AB"), 1, "2 tokens"),
         (("--inputs", "LAW", "--target", "B", "--method", "nave"), 1, "did you mean"),
-        (("--inputs", "LAW", "--target", "B"), 1, "those that have"),
+        (("--inputs", "LAW", "--target", "B"), 1, "naive, forecast, proposal and amls-inputs"),
+        (("--inputs", "LAW", "--target", "B", "--method", "proposal"), 2, "go together"),
+        (("--inputs", "LAW", "--target", "B", "--proposal", "LAW"), 2, "go together"),
         (("--distribution", "hexx", "--target", "B"), 1, "did you mean"),
     ],
 )

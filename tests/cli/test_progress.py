@@ -51,6 +51,16 @@ def test_the_bar_is_there_before_the_first_work(monkeypatch):
         assert "scoring:" in terminal.getvalue()
 
 
+def test_a_job_that_goes_on_after_reading_says_so(monkeypatch):
+    terminal = put_stderr(monkeypatch, Terminal())
+    with TokenMeter("reading", then="estimating") as meter:
+        meter.expect(100)
+        meter.advance(99)
+        assert "estimating" not in terminal.getvalue()
+        meter.advance(1)
+        assert "estimating" in terminal.getvalue()
+
+
 def test_tokens_that_turn_out_not_to_be_needed_leave_the_total(monkeypatch):
     put_stderr(monkeypatch, Terminal())
     with TokenMeter("scoring") as meter:

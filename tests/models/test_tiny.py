@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import socket
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,6 +47,22 @@ def tokenizer():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tiny_model_keeps_the_laws_of_every_model(name):
     check_model(load(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_on_models_says_what_the_record_says(name):
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    [row] = [line for line in page.splitlines() if line.startswith(f"| `{name}` | ")]
+    told = record(name)
+    size = (folder(name) / "model.safetensors").stat().st_size
+    losses = [
+        f"{one['nats_per_token']:.3f} nats, {one['bits_per_byte']:.3f} bits"
+        for one in (told["held_out"][corpus] for corpus in ("code", "english", "spanish"))
+    ]
+    parameters = load(name).info.details["parameters"]
+    seen = f"{told['tokens_seen'] / 1e6:.1f} million"
+    cells = [f"`{name}`", f"{parameters:,}", f"{size / 1e6:.1f} MB", seen, *losses]
+    assert row == f"| {' | '.join(cells)} |"
 
 
 @pytest.mark.parametrize("name", NAMES)

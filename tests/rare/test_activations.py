@@ -1,5 +1,7 @@
 """States of sampled inputs: read once, the same whoever asks, with the margins of the model."""
 
+import types
+
 import numpy as np
 import pytest
 import torch
@@ -31,6 +33,13 @@ def test_states_do_not_depend_on_events_and_begin_alike_for_a_larger_budget(gpt2
     assert one.spent.forwards == 1500
     np.testing.assert_array_equal(one.states[:1024], other.states[:1024])
     np.testing.assert_allclose(one.states, other.states[:1500], atol=1e-5)
+
+
+def test_whoever_watches_is_told_what_is_read(gpt2):
+    told = []
+    watch = types.SimpleNamespace(expect=told.append, advance=told.append)
+    collect(task(gpt2, rare.token(5, gpt2), progress=watch))
+    assert sum(told) == 1500 * letters(gpt2).length
 
 
 def test_margins_are_those_of_the_models_own_rows(gpt2):

@@ -8,8 +8,8 @@ from scipy.stats import genpareto
 
 import likely
 from likely import rare
-from likely.errors import InputError, NumericalError
-from likely.rare.extremes import Forecast, elicitation_scores, extend
+from likely.errors import InputError
+from likely.rare.extremes import Forecast, extend
 from likely.rare.result import Spent
 
 WINS = rare.Event(name="wins", steps=((0,),))
@@ -111,15 +111,6 @@ def test_events_of_several_steps_and_models_without_tensors_are_forecast():
     again = rare.estimate(model, inputs, events[0], method="forecast", budget=600, top=20)
     assert again.log_prob.value == found[0].log_prob.value
     assert rare.RareEstimate.from_dict(again.to_dict()) == again
-
-
-def test_elicitation_scores_are_gumbel_quantiles():
-    probs = np.array([0.0, 1e-300, math.exp(-1), 1.0])
-    with np.errstate(divide="ignore"):
-        scores = elicitation_scores(np.log(probs))
-    np.testing.assert_allclose(scores, [-np.inf, -math.log(300 * math.log(10)), 0.0, np.inf])
-    with pytest.raises(NumericalError, match=r"0\.5"):
-        elicitation_scores(np.array([0.5]))
 
 
 def test_a_tail_of_too_few_margins_is_refused():

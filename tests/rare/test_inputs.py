@@ -66,6 +66,18 @@ def test_the_bos_of_the_model_stands_first_unless_it_is_not_wanted():
     assert law(bos=False).length == law().length - 1
 
 
+def test_a_law_says_what_its_inputs_look_like_and_its_estimates_do_too():
+    law = rare.independent([{"a": 1, "b": 1}], model(), name="hex", sentence="one of two letters")
+    assert rare.estimate(model(), law, "a", method="naive", budget=2).inputs == "one of two letters"
+    silent = rare.listed([[1], [2]], model(), name="hex")
+    assert rare.estimate(model(), silent, "a", method="naive", budget=2).inputs == ""
+    whole = likely.TableModel(["Foo", "x"], dict)
+    camel = rare.distribution("camel", whole, texts=["FooxFoo"])
+    assert camel.sentence == rare.DISTRIBUTIONS.load("camel").sentence
+    windows = rare.prefixes(["Foox"], whole, length=2, n=5)
+    assert windows.sentence == "2 tokens cut from given texts, 5 times, anywhere in its documents"
+
+
 def test_listed_inputs_add_up_where_one_stands_twice():
     d = rare.listed([[0, 1], [0, 1], [1, 1], [2, 2]], model(), weights=[1, 1, 2, 0])
     assert d.n_inputs == 3

@@ -1,6 +1,7 @@
 """Inputs drawn from another law: against enumeration, with honest intervals."""
 
 import math
+import types
 
 import numpy as np
 import pytest
@@ -27,6 +28,20 @@ def counting_model():
 
 def coins(model, share, n=6, name="coins"):
     return rare.independent([{"a": 1.0 - share, "b": share}] * n, model, name=name)
+
+
+def test_a_proposal_is_an_option_that_must_be_given():
+    with pytest.raises(InputError, match="method 'proposal' needs its option 'proposal'"):
+        rare.estimate(counting_model(), coins(counting_model(), 0.5), "b", method="proposal")
+
+
+def test_whoever_watches_is_told_what_is_read():
+    model, told = counting_model(), []
+    watch = types.SimpleNamespace(expect=told.append, advance=told.append)
+    law = coins(model, 0.5)
+    method = ProposalImportance(proposal=law)
+    rare.estimate(model, law, "b", method=method, budget=30, progress=watch)
+    assert sum(told) == 30 * law.length
 
 
 TRUTH = 6 * 0.01**5 * 0.99 + 0.01**6  # 5.95e-10

@@ -18,6 +18,7 @@ from likely.rare.recalibration import (
     fit_affine_log,
     leave_one_out,
     leave_one_out_log,
+    recalibrate,
 )
 
 truths = st.lists(st.floats(-21.0, -11.0), min_size=1, max_size=12)
@@ -171,3 +172,14 @@ def test_truths_of_zero_and_too_few_targets_are_refused():
         fit_affine(np.array([0.1, 0.2]), np.array([0.1]))
     with pytest.raises(InputError, match=r"p needs finite numbers of at least 0, got -0\.1"):
         fit_affine(np.array([0.1]), np.array([-0.1]))
+
+
+def test_many_sets_together_are_fitted_as_each_alone():
+    sets = [noisy(seed, n) for seed, n in enumerate((5, 7, 5, 2, 7, 12))]
+    sets.append((sets[0][0], np.full(5, -np.inf)))
+    for (log_q, log_p), found in zip(sets, recalibrate(sets), strict=True):
+        assert found.fit == fit_affine_log(log_q, log_p)
+        np.testing.assert_array_equal(found.left_out, leave_one_out_log(log_q, log_p))
+    assert recalibrate([]) == []
+    with pytest.raises(InputError, match="at least two targets, got 1"):
+        recalibrate([noisy(0, 1)])

@@ -41,7 +41,7 @@ def estimate(
     return RareEstimate(
         event=event or Event(name=name, steps=((token,),)),
         model=MODEL, fingerprint=FINGERPRINT, distribution=options.pop("distribution", "hex"),
-        law=LAW, quantity=quantity, log_prob=log_prob,
+        law=LAW, inputs=options.pop("inputs", ""), quantity=quantity, log_prob=log_prob,
         spent=Spent(forwards=4096, token_evaluations=4096 * 33, seconds=1.5),
         warnings=tuple(warnings), replicates=tuple(log(x) for x in runs), levels=tuple(levels),
         seed=0, budget=4096, **options,
@@ -159,12 +159,14 @@ def rows(
                             "log_high": log(p * wide if p else 9e-4),
                             "quantity": "activations" if method in ("qld", "ga-amls") else "inputs",
                             "budget": 4096,
+                            "n_targets": 4 * per_decade,
                             "forwards": 4096,
                             "gradients": 0,
                             "scores": 0,
                             "token_evaluations": 4096 * 33,
                             "seconds": 1.0,
                             "warnings": "",
+                            "levels": "",
                         }
                     )  # fmt: skip
     return made

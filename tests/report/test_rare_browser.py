@@ -3,7 +3,7 @@
 import pytest
 import rare_cases as make
 
-from likely.rare.bench import summary
+from likely.core.jsonio import dumps
 from likely.rare.bench.plan import BenchConfig
 from likely.rare.bench.summary import summarise
 from likely.rare.event import Event
@@ -26,10 +26,9 @@ def pages(tmp_path_factory):
     ]  # fmt: skip
     methods = ("naive", "itgis")
     rows = make.rows(methods, ("tiny-1l",), laws=("hex",), seeds=1, arms=("calls",), text=LONG)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(summary, "_fitted", lambda rows: (None, None))
-        config = BenchConfig(methods=methods, budget=64, arms=("calls",))
-        (folder / "bench.html").write_text(bench_page(rows, summarise(rows), config))
+    rows[-1]["levels"] = dumps({"runs": 8, "levels": list(make.levels_of_run())})
+    config = BenchConfig(methods=methods, budget=64, arms=("calls",))
+    (folder / "bench.html").write_text(bench_page(rows, summarise(rows), config))
     (folder / "estimates.html").write_text(rare_page(found, make.truth()))
     return {path.stem: path.as_uri() for path in folder.iterdir()}
 

@@ -11,7 +11,7 @@ from test_document import ALLOWED_TAGS
 from likely.core.jsonio import encode
 from likely.errors import InputError
 from likely.rare.event import Event
-from likely.report.rare_page import law_sentence, rare_page
+from likely.report.rare_page import rare_page
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -166,9 +166,11 @@ def test_a_page_is_of_one_model_under_one_law():
         rare_page([make.estimate()], other)
 
 
-def test_a_named_law_is_put_in_words_and_others_are_not():
-    assert law_sentence("hex") == "tokens of a random hexadecimal string"
-    assert law_sentence("mine") is None
+def test_a_law_is_put_in_its_own_words_whatever_it_is_called():
+    _, body, _ = page_of([make.estimate(inputs="digits that I chose")])
+    assert "hex: digits that I chose" in body
+    _, body, _ = page_of([make.estimate()])
+    assert "random hexadecimal" not in body
 
 
 def test_many_levels_are_thinned_and_the_page_says_so():

@@ -2,8 +2,9 @@
 
 import pytest
 
+from likely.core.folders import cache_folder
 from likely.errors import StoreError
-from likely.runs.paths import cache_folder, open_score_cache
+from likely.runs.paths import open_score_cache
 
 
 def test_the_environment_names_the_cache_folder(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from likely.attribution.question import attribute_case
 from likely.attribution.result import Attribution
 from likely.core.engine import Meter
 from likely.core.estimate import Estimate
-from likely.core.model import LanguageModel, Settings, Tempering
+from likely.core.model import LOCAL_MODELS, LanguageModel, Settings, Tempering
 from likely.core.stored import Stored
 from likely.core.text.encode import Context
 from likely.errors import CapabilityError, InputError
@@ -225,7 +225,6 @@ def sensitivity(
 def _at(model: LanguageModel, temperature: float) -> LanguageModel:
     if not isinstance(model, Tempering):
         raise CapabilityError(
-            f"{model.info.name!r} has no temperature; those that have: every local model (table:, "
-            "hf:, gguf:, smollm2)"
+            f"{model.info.name!r} has no temperature; those that have: {LOCAL_MODELS}"
         )
     return model.at_temperature(temperature)

@@ -19,11 +19,15 @@ class TokenMeter:
         label: What the job is.
         quiet: Whether to show nothing; nothing is shown either unless stderr is a terminal.
         unit: What is counted.
+        then: Label from when all that was expected has come, for a job that goes on after it.
     """
 
-    def __init__(self, label: str, *, quiet: bool = False, unit: str = "tok") -> None:
+    def __init__(
+        self, label: str, *, quiet: bool = False, unit: str = "tok", then: str | None = None
+    ) -> None:
         self._label = label
         self._unit = unit
+        self._then = then
         self._is_shown = not quiet and sys.stderr.isatty()
         self._bar: tqdm[NoReturn] | None = None
 
@@ -39,6 +43,8 @@ class TokenMeter:
         bar = self._open()
         if bar is not None:
             bar.update(tokens)
+            if self._then is not None and bar.total and bar.n >= bar.total:
+                bar.set_description(self._then)
 
     def close(self) -> None:
         """Take the bar off the screen."""

@@ -12,7 +12,7 @@ import typer
 
 from likely.cli.deliver import Result, deliver, document, load_model, model_part, out_path
 from likely.cli.flags import ModelChoice, Output
-from likely.cli.progress import TokenMeter
+from likely.cli.progress import TokenMeter, waiting
 from likely.cli.rare_screen import columns, rows, screen_lines
 from likely.core.model import LanguageModel
 from likely.errors import InputError
@@ -20,7 +20,8 @@ from likely.rare.estimation import estimate_many
 from likely.rare.event import Event, any_of, continuation, token
 from likely.rare.ground_truth import Truth, truth
 from likely.rare.inputs import InputDistribution, independent, listed
-from likely.rare.method import make_method
+from likely.rare.method import Method, make_method
+from likely.rare.named import DISTRIBUTIONS
 from likely.rare.result import RareEstimate
 from likely.rare.stored_truths import stored_truth
 from likely.runs.items import check_text, read_text
@@ -100,11 +101,24 @@ class Effort:
     """How it is estimated, and with how much."""
 
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="See docs/rare.md for what each does.")
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="ga-amls, qld or gld (from activations), itgis or mhis (with gradients), "
+            "amls-inputs, proposal, forecast or naive (any model); docs/rare.md tells them apart.",
+        ),
     ] = "ga-amls"
     budget: Annotated[
-        int, typer.Option("--budget", metavar="CALLS", min=1, help="Model calls for each event.")
-    ] = 65536
+        int,
+        typer.Option(
+            "--budget",
+            metavar="CALLS",
+            min=1,
+            help="Inputs read for each event. 8,192 answer in seconds on a small model; published "
+            "comparisons have 65,536.",
+        ),
+    ] = 8192
     level: Annotated[
         float, typer.Option("--level", metavar="P", help="Coverage of the intervals.")
     ] = 0.95
@@ -112,6 +126,14 @@ class Effort:
         list[str] | None,
         typer.Option(
             "--option", metavar="NAME=VALUE", help="An option of the method, such as tail=gpd."
+        ),
+    ] = None
+    proposal: Annotated[
+        Path | None,
+        typer.Option(
+            "--proposal",
+            metavar="FILE.json",
+            help="The law that method proposal draws from, written as for --inputs.",
         ),
     ] = None
     truth: Annotated[
@@ -133,13 +155,21 @@ def rare(law: Law, events: Events, effort: Effort, model: ModelChoice, output: O
     doubt stands below the table. --out writes .json (read back by likely.rare), .html, or the
     table as .csv, .parquet or .jsonl.
     """
-    _check_usage(law, events)
-    method = make_method(effort.method, _options(effort.option))
+    _check_usage(law, events, effort)
+    options = _options(effort.option)
+    method = None if effort.proposal else make_method(effort.method, options)
+    if law.distribution is not None:
+        DISTRIBUTIONS.load(law.distribution)
     path = out_path(output, name=f"rare {model.model}", suffixes=SUFFIXES)
     loaded = load_model(model, output)
-    inputs = _law(law, loaded, seed=output.seed)
+    with waiting("making the law of inputs", quiet=output.quiet):
+        inputs = _law(law, loaded, seed=output.seed)
     asked = _events(events, loaded)
-    with TokenMeter("estimating", quiet=output.quiet) as meter:
+    if effort.proposal is not None:
+        options["proposal"] = _own_law(effort.proposal, loaded)
+    method = method or make_method(effort.method, options)
+    with TokenMeter("reading", quiet=output.quiet, then="estimating") as meter:
+        meter.expect(_expected_tokens(method, inputs, len(asked), effort.budget))
         found = estimate_many(
             loaded, inputs, asked, method=method, budget=effort.budget, seed=output.seed,
             level=effort.level, progress=meter,
@@ -160,7 +190,7 @@ def rare(law: Law, events: Events, effort: Effort, model: ModelChoice, output: O
     deliver(result, output, path, is_written=path is not None and path.suffix != ".json")
 
 
-def _check_usage(law: Law, events: Events) -> None:
+def _check_usage(law: Law, events: Events, effort: Effort) -> None:
     laws = [x for x in (law.distribution, law.inputs, law.corpus) if x is not None]
     if len(laws) != 1:
         raise typer.BadParameter(
@@ -168,6 +198,8 @@ def _check_usage(law: Law, events: Events) -> None:
         )
     if law.inputs is not None and law.length is not None:
         raise typer.BadParameter("--length goes with --distribution or --corpus")
+    if (effort.proposal is not None) != (effort.method == "proposal"):
+        raise typer.BadParameter("--method proposal and --proposal FILE.json go together")
     if not any((events.target, events.any_of, events.continuation)):
         raise typer.BadParameter("give --target, --any-of or --continuation at least once")
 
@@ -239,6 +271,12 @@ def _events(events: Events, model: LanguageModel) -> list[Event]:
 def _token(text: str) -> int | str:
     by_id = _BY_ID.fullmatch(text)
     return int(by_id[1]) if by_id else check_text(text, what="target")
+
+
+def _expected_tokens(method: Method, inputs: InputDistribution, n_events: int, budget: int) -> int:
+    """Return about how many tokens a method reads, for the bar."""
+    is_shared = method.quantity == "activations" or method.name in ("naive", "forecast")
+    return budget * inputs.length * (1 if is_shared else n_events)
 
 
 def _law_part(inputs: InputDistribution) -> dict[str, object]:

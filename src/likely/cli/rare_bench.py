@@ -1,14 +1,17 @@
 """``likely rare-bench``: which methods find how rare an output is, at an equal budget?"""
 
+import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
 import typer
 
+from likely._version import __version__
 from likely.cli.deliver import Result, deliver, document, note, out_path
 from likely.cli.flags import Output
 from likely.cli.logic import split_names
@@ -17,20 +20,23 @@ from likely.cli.rare_bench_screen import bench_lines
 from likely.core.estimate import Cost
 from likely.core.model import LanguageModel
 from likely.errors import InputError
-from likely.rare.bench.plan import BenchConfig, preset
-from likely.rare.bench.running import Row, bench_keys, iter_bench
-from likely.rare.bench.summary import MethodSummary, summarise
+from likely.rare.bench.plan import ARMS, MODELS, Arm, BenchConfig, preset
+from likely.rare.bench.running import Row, bench_keys, check_budget, iter_bench
+from likely.rare.bench.summary import MethodSummary, summarise, summarise_decades
 from likely.rare.ground_truth import Truth
 from likely.rare.inputs import InputDistribution
-from likely.rare.method import METHODS
+from likely.rare.named import DISTRIBUTIONS
+from likely.rare.stored_truths import stored_digest, stored_truth
 from likely.runs.journal import Batch, Journal, journal_path
 from likely.runs.store import Columns, write_bytes, write_rows
 
+_ARMS: dict[str, tuple[Arm, ...]] = {"calls": ("calls",), "both": ARMS}
 SUFFIXES = (".json", ".html", ".csv", ".parquet", ".jsonl")
 
-_TEXTS = ("arm", "model", "distribution", "method", "text", "quantity", "warnings")
+_TEXTS = ("arm", "model", "distribution", "method", "text", "quantity", "warnings", "levels")
 _COUNTS = (
-    "seed", "token", "stems", "budget", "forwards", "gradients", "scores", "token_evaluations",
+    "seed", "token", "stems", "budget", "n_targets", "forwards", "gradients", "scores",
+    "token_evaluations",
 )  # fmt: skip
 _NUMBERS = ("truth", "low", "high", "log_prob", "log_low", "log_high", "seconds")
 COLUMNS: Columns = {
@@ -47,7 +53,7 @@ class Comparison:
 
     preset: Annotated[
         Literal["smoke", "lite", "full"],
-        typer.Option("--preset", help="smoke takes minutes, lite hours, full a day on two cores."),
+        typer.Option("--preset", help="smoke takes minutes, lite two hours, full days."),
     ] = "smoke"
     models: Annotated[
         str | None, typer.Option("--models", metavar="NAMES", help="Such as tiny-1l,tiny-2l.")
@@ -65,6 +71,10 @@ class Comparison:
     seeds: Annotated[
         int | None,
         typer.Option("--seeds", metavar="N", min=1, help="How often each estimate is made."),
+    ] = None
+    arm: Annotated[
+        Literal["calls", "both"] | None,
+        typer.Option("--arm", help="What is equal: model calls, or calls and then seconds."),
     ] = None
     resume: Annotated[
         bool,
@@ -84,8 +94,8 @@ def rare_bench(comparison: Comparison, output: Output) -> None:
     journal = None
     if path is not None:
         journal = Journal(
-            journal_path(path), configuration={"config": repr(config), "seed": str(output.seed)},
-            columns=COLUMNS, resume=comparison.resume,
+            journal_path(path), configuration=_identity(config, output), columns=COLUMNS,
+            resume=comparison.resume,
         )  # fmt: skip
     with journal or nullcontext():
         rows = _rows(config, output, journal)
@@ -94,10 +104,12 @@ def rare_bench(comparison: Comparison, output: Output) -> None:
             _write(rows, summaries, config, path)
         result = Result(
             document=document(
-                "rare-bench", output, preset=comparison.preset, estimates=rows,
+                "rare-bench", output, preset=comparison.preset, comparison=asdict(config),
+                estimates=rows,
                 summaries=[summary_part(one) for one in summaries],
+                decades=[asdict(one) for one in summarise_decades(rows, config.decades)],
             ),
-            lines=bench_lines(summaries, config),
+            lines=bench_lines(rows, summaries, config),
         )  # fmt: skip
         deliver(result, output, path, is_written=path is not None and path.suffix != ".json")
         if journal is not None:
@@ -113,17 +125,54 @@ def _config(comparison: Comparison) -> BenchConfig:
     }
     given = {name: tuple(split_names(text)) for name, text in names.items() if text is not None}
     methods = given.get("methods", config.methods)
-    for method in methods:
-        METHODS.load(method)
-    return replace(
+    chosen = replace(
         config,
         models=given.get("models", config.models),
         distributions=given.get("distributions", config.distributions),
         methods=methods,
+        options=tuple(one for one in config.options if one[0] in methods),
+        arms=config.arms if comparison.arm is None else _ARMS[comparison.arm],
         budget=comparison.budget or config.budget,
         seeds=comparison.seeds or config.seeds,
-        reference=config.reference if config.reference in methods else methods[0],
+        reference=config.reference if config.reference in methods else (*methods, "")[0],
     )
+    check_budget(chosen)
+    for model, law in itertools.product(chosen.models, chosen.distributions):
+        _check_truth(model, law)
+    return chosen
+
+
+def _check_truth(model_name: str, law_name: str) -> None:
+    """Raise unless a truth of them comes with the package.
+
+    Raises:
+        UnknownNameError: No law has that name.
+        InputError: There is no truth.
+    """
+    DISTRIBUTIONS.load(law_name)
+    if stored_digest(model_name, law_name) is None:
+        raise no_truth(model_name, law_name)
+
+
+def no_truth(model_name: str, law_name: str) -> InputError:
+    """Return the error that no truth of a model under a law comes with the package."""
+    return InputError(
+        f"no truth of {model_name!r} under {law_name!r} comes with likely; compare some of "
+        f"{', '.join(MODELS)} under named distributions"
+    )
+
+
+def _identity(config: BenchConfig, output: Output) -> dict[str, str]:
+    """Return all that the numbers depend on: a journal of anything else is not gone on from."""
+    truths = [
+        f"{model} {law} {stored_digest(model, law)}"
+        for model in config.models
+        for law in config.distributions
+    ]
+    digest = hashlib.sha256("\n".join(truths).encode()).hexdigest()
+    return {
+        "config": repr(config), "seed": str(output.seed), "truths": digest, "likely": __version__,
+    }  # fmt: skip
 
 
 def _rows(config: BenchConfig, output: Output, journal: Journal | None) -> list[Row]:
@@ -161,29 +210,22 @@ def open_setting(model_name: str, law_name: str) -> tuple[LanguageModel, InputDi
         InputError: No truth of them comes with the package.
     """
     from likely.rare.named import distribution
-    from likely.rare.stored_truths import stored_truth
 
     model = _model(model_name)
     law = distribution(law_name, model)
     truth = stored_truth(model, law)
     if truth is None:
-        raise InputError(
-            f"no truth of {model_name!r} under {law_name!r} comes with likely; compare the small "
-            "models under the named distributions"
-        )
+        raise no_truth(model_name, law_name)
     return model, law, truth
 
 
 def summary_part(one: MethodSummary) -> dict[str, object]:
     """Return a summary as a mapping for strict JSON."""
+    part = asdict(one)
     return {
-        "arm": one.arm, "method": one.method, "models": list(one.models),
-        "n_targets": one.n_targets, "n_estimates": one.n_estimates, "zero_rate": one.zero_rate,
-        "bias_decades": one.bias, "spread_decades": one.spread, "coverage": one.coverage,
-        "coverage_overlap": one.coverage_overlap,
+        **{f"{name}_decades": part.pop(name) for name in ("bias", "spread")}, **part,
+        "models": list(one.models),
         "losses": {name: loss.to_dict() for name, loss in one.losses.items()},
-        "fitted_is": one.fitted_is, "left_out_is": one.left_out_is, "calls": one.calls,
-        "seconds": one.seconds,
     }  # fmt: skip
 
 

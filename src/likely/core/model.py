@@ -32,9 +32,14 @@ class Capability(StrEnum):
     GRADIENTS = "gradients"
 
 
+TRANSFORMERS_MODELS = "transformers models (tiny-1l, tiny-2l, tiny-4l, smollm2, hf:, gguf:)"
+"""Those that have tensors, for messages."""
+LOCAL_MODELS = "every local model (tiny-1l, tiny-2l, tiny-4l, smollm2, hf:, gguf:, table:)"
+"""Those that give whole next-token laws, for messages."""
+
 _WHO_HAS = {
     Capability.CONTINUATION: "every local model, and servers that return prompt log-probs",
-    Capability.NEXT_TOKEN: "every local model (table:, hf:, gguf:, smollm2)",
+    Capability.NEXT_TOKEN: LOCAL_MODELS,
     Capability.TOP_TOKENS: "every local model, and servers that return top log-probs",
     Capability.CHAT: "models whose tokenizer carries a chat template",
 }
@@ -283,7 +288,7 @@ def require(model: LanguageModel, capability: Capability) -> None:
         CapabilityError: It has not; the message says which models have it.
     """
     if capability not in model.info.capabilities:
-        who = _WHO_HAS.get(capability, "transformers models (hf:, gguf:, smollm2)")
+        who = _WHO_HAS.get(capability, TRANSFORMERS_MODELS)
         raise CapabilityError(
             f"{model.info.name!r} has no {capability.value.replace('_', ' ')}; "
             f"those that have: {who}"

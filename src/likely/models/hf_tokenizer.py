@@ -1,5 +1,6 @@
 """Tokenizers of the transformers library, with exact byte spans and nothing cleaned up."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -71,6 +72,14 @@ class HfTokenizer:
         """Whether the tokenizer by its own setting begins a text with its BOS."""
         with_special = self.inner("a", add_special_tokens=True)["input_ids"]
         return self.bos_id is not None and with_special[:1] == [self.bos_id]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that decides which ids a text becomes, the library's version among it."""
+        import tokenizers
+
+        whole = f"{tokenizers.__version__} {self.inner.backend_tokenizer.to_str()}"
+        return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
     @property
     def has_chat_template(self) -> bool:

@@ -597,7 +597,8 @@ class TransformersModel:
     def _evaluation_mode(self) -> Iterator[None]:
         """Turn dropout off, and put every training flag back as the caller had it."""
         training = [part for part in self.module.modules() if part.training]
-        self.module.eval()
+        if training:
+            self.module.eval()
         try:
             yield
         finally:

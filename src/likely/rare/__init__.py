@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from likely.rare.amls_inputs import AmlsInputs as AmlsInputs
     from likely.rare.description import Description as Description
     from likely.rare.description import describe as describe
+    from likely.rare.elicitation import elicitation_scores as elicitation_scores
+    from likely.rare.elicitation import forecast_largest as forecast_largest
     from likely.rare.estimation import estimate as estimate
     from likely.rare.estimation import estimate_many as estimate_many
     from likely.rare.event import Event as Event
@@ -62,6 +64,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "amls_inputs": ("AmlsInputs",),
         "description": ("Description", "describe"),
+        "elicitation": ("elicitation_scores", "forecast_largest"),
         "estimation": ("estimate", "estimate_many"),
         "event": ("Event", "any_of", "continuation", "token"),
         "extremes": ("Forecast",),

@@ -88,7 +88,7 @@ def states_of(task: Task, blocks: Iterable[Int[np.ndarray, "b T"]]) -> Activatio
         CapabilityError, InputError, NumericalError: As for `collect`.
     """
     require_one_step(task, "over activations")
-    meter = Meter()
+    meter = Meter(progress=task.progress)
     batches = Batches(task.model, meter)
     width = batches.readout.weight.shape[1]
     if task.budget * width * 4 > MEMORY:

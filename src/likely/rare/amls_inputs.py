@@ -150,6 +150,11 @@ class AmlsInputs:
                 f"{self.n_replicates!r}"
             )
 
+    @property
+    def least_budget(self) -> int:
+        """Calls with which every run has two particles."""
+        return 2 * (1 + self.n_steps * _LEVELS) * (self.n_replicates + 1)
+
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return the probability of each event, each from its own runs."""
         law = require_independent(task, self.name)
@@ -166,10 +171,9 @@ class AmlsInputs:
         per_run = task.budget // (self.n_replicates + 1)
         n_particles = per_run // (1 + self.n_steps * _LEVELS)
         if n_particles < 2:
-            least = 2 * (1 + self.n_steps * _LEVELS) * (self.n_replicates + 1)
             raise InputError(
-                f"method {self.name!r} needs a budget of {least} calls with {self.n_steps} steps "
-                f"and {self.n_replicates} replicates, got {task.budget!r}"
+                f"method {self.name!r} needs a budget of {self.least_budget} calls with "
+                f"{self.n_steps} steps and {self.n_replicates} replicates, got {task.budget!r}"
             )
         return SplittingConfig(
             kernel="redraw", n_particles=n_particles, survival=self.survival,

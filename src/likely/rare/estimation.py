@@ -7,7 +7,7 @@ from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel, Settings
 from likely.errors import InputError
 from likely.rare.event import Event, Target, read_event
-from likely.rare.inputs import InputDistribution, check_fits
+from likely.rare.inputs import InputDistribution, check_fits, sentence_of
 from likely.rare.method import Method, Task, make_method
 from likely.rare.result import Found, RareEstimate
 from likely.stats.intervals import check_level
@@ -115,6 +115,7 @@ def _framed(task: Task, method: Method, event: Event, found: Found) -> RareEstim
         fingerprint=task.model.info.fingerprint,
         distribution=task.distribution.name,
         law=task.distribution.fingerprint,
+        inputs=sentence_of(task.distribution),
         quantity=method.quantity,
         log_prob=log_prob,
         spent=found.spent,

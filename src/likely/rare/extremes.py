@@ -6,7 +6,7 @@ and read off where the event begins. It needs no gradient and no activations, an
 several steps; it knows nothing of a mode that the sample has not met.
 
 Sources: Jones and others (2025), "Forecasting rare language model behaviors", who fit the largest
-scores of elicitation probabilities; `elicitation_scores` makes their scores from probabilities.
+scores of elicitation probabilities; for theirs see `likely.rare.elicitation`.
 """
 
 import math
@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.stats import beta, chi2
 
-from likely.core.logspace import check_log_probs, log_of
+from likely.core.logspace import log_of
 from likely.errors import InputError
 from likely.rare.event import Event
 from likely.rare.inputs import iter_sample
@@ -186,26 +186,6 @@ def extend(
             "tail_shape": bend, "largest_score": float(largest[-1]),
         },
     )  # fmt: skip
-
-
-def elicitation_scores(log_probs: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
-    """Return ``-log(-log p)`` of the probability with which each query elicits an output.
-
-    Args:
-        log_probs: Shape ``(m,)``, nats; ``-inf`` is a score of ``-inf``, 0 one of ``+inf``.
-
-    Raises:
-        NumericalError: An entry is no log-probability.
-
-    Sources:
-        Jones and others (2025), "Forecasting rare language model behaviors", section 3.
-
-    >>> elicitation_scores(np.log(np.array([0.5, 1e-9]))).round(3).tolist()
-    [0.367, -3.031]
-    """
-    check_log_probs(log_probs, what="elicitation scores", slack=0.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(-np.log(-log_probs))
 
 
 def _tried(answer: Found, margins: Float[np.ndarray, "m"], method: Forecast, top: int) -> Found:

@@ -3,7 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from functools import partial
+from typing import Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,6 +13,7 @@ from jaxtyping import Int
 from likely.core.model import LanguageModel, Tokenizer
 from likely.core.text.encode import EncodesMany
 from likely.errors import InputError
+from likely.rare.kept_ids import Documents, kept_ids
 
 LONGEST = 2**14
 """Tokens of a document that are counted, as in Wu and Hilton (2024): a long one does not rule."""
@@ -76,7 +78,6 @@ class Frequencies:
         return int(self.counts.sum())
 
 
-Documents: TypeAlias = tuple[Int[np.ndarray, "_"], ...]
 _ENCODED: WeakKeyDictionary[Tokenizer, dict[tuple[str, int], Documents]] = WeakKeyDictionary()
 
 
@@ -146,6 +147,8 @@ def encode_documents(
 ) -> Documents:
     """Return the ids of each document, whole and without BOS; kept while the tokenizer lives.
 
+    Ids of a corpus of the package are kept on the disk too, in likely's cache folder.
+
     Raises:
         InputError: The number of documents is not positive.
     """
@@ -156,7 +159,9 @@ def encode_documents(
     known = _ENCODED.setdefault(model.tokenizer, {})
     key = (texts.sha256, n)
     if key not in known:
-        known[key] = _encode(texts.documents[:n], model.tokenizer)
+        make = partial(_encode, texts.documents[:n], model.tokenizer)
+        is_ours = not isinstance(texts, GivenTexts)
+        known[key] = kept_ids(texts.sha256, n, model.tokenizer, make) if is_ours else make()
     return known[key]
 
 

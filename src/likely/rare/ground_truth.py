@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from jaxtyping import Float, Int
-from scipy.stats import chi2
 
 from likely.core.estimate import Estimate
 from likely.core.files import write_whole
@@ -26,6 +25,7 @@ from likely.rare.inputs import InputDistribution, check_fits
 from likely.rare.reading import Reader
 from likely.rare.result import Spent
 from likely.stats.intervals import check_level
+from likely.stats.weighted_counts import gamma_interval
 
 SCHEMA_VERSION = 1
 _AT_ONCE = 4096
@@ -86,8 +86,7 @@ class Truth:
             level: Coverage, in (0, 1).
 
         Sources:
-            Fay and Feuer (1997), "Confidence intervals for directly standardized rates": the gamma
-            interval.
+            `likely.stats.weighted_counts.gamma_interval`.
         """
         check_level(level)
         if self.is_exact:
@@ -297,17 +296,12 @@ def weighted_interval(
     >>> [round(n * end, 3) for end in weighted_interval(4.0, 4.0, 1.0, (4, n), level=0.95)]
     [1.09, 10.242]
     """
-    tail = (1.0 - level) / 2.0
     n_added, n_stems = stems
-    if n_added == 0:
-        return 0.0, float(chi2.isf(tail, 2.0)) / 2.0 / n_stems
     # Between stems, not of Poisson counts: a token that nearly always wins varies less than these.
-    spread = max(squares - total**2 / n_stems, largest**2)
-    low = spread / (2.0 * total) * float(chi2.ppf(tail, 2.0 * total**2 / spread))
-    unseen = min(1.0, largest * (1.0 + 10.0 / n_added))
-    above, wider = total + unseen, spread + unseen**2
-    high = wider / (2.0 * above) * float(chi2.isf(tail, 2.0 * above**2 / wider))
-    return low / n_stems, high / n_stems
+    error = math.sqrt(max(squares - total**2 / n_stems, largest**2))
+    unseen = min(1.0, largest * (1.0 + 10.0 / n_added)) if n_added else 1.0
+    low, high = gamma_interval(total, error, largest=unseen, level=level)
+    return math.exp(low) / n_stems, math.exp(high) / n_stems
 
 
 def _enumerated(model: LanguageModel, distribution: InputDistribution) -> Truth:

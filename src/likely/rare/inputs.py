@@ -61,6 +61,21 @@ class InputDistribution(Protocol):
         ...
 
 
+@runtime_checkable
+class Described(Protocol):
+    """A law that says what its inputs look like."""
+
+    @property
+    def sentence(self) -> str:
+        """What they look like, in words; empty if nobody has said."""
+        ...
+
+
+def sentence_of(distribution: InputDistribution) -> str:
+    """Return what the inputs of a law look like, in its own words; empty if it does not say."""
+    return distribution.sentence if isinstance(distribution, Described) else ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IndependentDistribution:
     """Inputs whose tokens are independent, each with a law of its own.
@@ -69,6 +84,7 @@ class IndependentDistribution:
         name: What it is called.
         supports: One law for each place, in order; a BOS is a place with one token.
         details: Where it comes from: the corpus, its hash, filters.
+        sentence: What its inputs look like, in words; empty if nobody has said.
 
     Raises:
         InputError: There is no place.
@@ -77,6 +93,7 @@ class IndependentDistribution:
     name: str
     supports: tuple[Support, ...]
     details: Mapping[str, str | int | float]
+    sentence: str = ""
 
     def __post_init__(self) -> None:
         if not self.supports:
@@ -148,12 +165,14 @@ class ListedDistribution:
         inputs: Shape ``(N, T)``, ids; the same input may stand more than once.
         log_probs: Shape ``(N,)``, nats; they sum to 1.
         details: Where they come from.
+        sentence: What they look like, in words; empty if nobody has said.
     """
 
     name: str
     inputs: Int[np.ndarray, "N T"]
     log_probs: Float[np.ndarray, "N"]
     details: Mapping[str, str | int | float]
+    sentence: str = ""
 
     @property
     def length(self) -> int:
@@ -203,6 +222,7 @@ def independent(
     *,
     bos: bool = True,
     name: str = "independent",
+    sentence: str = "",
 ) -> IndependentDistribution:
     """Return a law of inputs whose places are independent, as a user writes it down.
 
@@ -212,6 +232,7 @@ def independent(
         model: Whose tokens they are.
         bos: Whether the model's BOS stands before them, if it has one.
         name: What it is called in results.
+        sentence: What its inputs look like, in words, for whoever reads the results.
 
     Raises:
         InputError: There is no place, a place has no token of positive weight, a text is not one
@@ -220,7 +241,9 @@ def independent(
     supports = [read_weights(weights, model) for weights in places]
     if bos and model.info.bos_id is not None:
         supports.insert(0, Support.only(model.info.bos_id))
-    found = IndependentDistribution(name=name, supports=tuple(supports), details={})
+    found = IndependentDistribution(
+        name=name, supports=tuple(supports), details={}, sentence=sentence
+    )
     check_fits(found, model)
     return found
 
@@ -231,6 +254,7 @@ def listed(
     *,
     weights: Sequence[Number] | None = None,
     name: str = "listed",
+    sentence: str = "",
 ) -> ListedDistribution:
     """Return the law that draws one of some inputs of equal length.
 
@@ -239,6 +263,7 @@ def listed(
         model: Whose ids they are.
         weights: One each, that need not sum to 1; all alike if None.
         name: What it is called in results.
+        sentence: What they look like, in words, for whoever reads the results.
 
     Raises:
         InputError: There is none, lengths differ, an id means nothing, a weight is unusable, or
@@ -256,7 +281,7 @@ def listed(
         raise InputError(f"{len(ids)} inputs have as many weights, got {len(each)}")
     law = Support.of(dict(enumerate(each)))
     found = ListedDistribution(
-        name=name, inputs=ids[law.tokens], log_probs=law.log_probs, details={}
+        name=name, inputs=ids[law.tokens], log_probs=law.log_probs, details={}, sentence=sentence
     )
     check_fits(found, model)
     return found

@@ -5,7 +5,7 @@ one file, one line here, one test against full enumeration.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -101,10 +101,15 @@ def make_method(name: str, options: Mapping[str, object]) -> Method:
 
     Raises:
         UnknownNameError: No method has that name.
-        InputError: It has no such option.
+        InputError: It has no such option, or one that it cannot do without is not given.
     """
     kind = METHODS.load(name)
-    known = [one.name for one in fields(kind) if one.init]  # type: ignore[arg-type]
+    own = [one for one in fields(kind) if one.init]  # type: ignore[arg-type]
+    known = [one.name for one in own]
+    for one in own:
+        has_default = one.default is not MISSING or one.default_factory is not MISSING
+        if not has_default and one.name not in options:
+            raise InputError(f"method {name!r} needs its option {one.name!r}; give it")
     for option in options:
         if option not in known:
             raise InputError(f"method {name!r} has no option {option!r}; it has {known}")

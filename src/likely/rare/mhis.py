@@ -43,7 +43,7 @@ class Mhis:
 
     Attributes:
         temperature: Divides the score; of the coldest rung. ``"auto"`` cools the chains from 5 down
-            to 0.3 in the first half of the burn-in, until a twentieth of their inputs hit.
+            to 0.2 in the first half of the burn-in, until a twentieth of their inputs hit.
         chains: That run side by side, all rungs taken together.
         burn_in: Calls of each chain that are left out, or half of its calls if they are fewer.
         estimator: ``"self-normalised"`` as published; ``"bridge"``, with a quarter of the budget
@@ -119,7 +119,7 @@ class Mhis:
         start = Walkers(
             landscape, np.zeros(n_rungs), n_groups, rng=task.stream(event, self.name, "walk")
         )
-        plain = (start.hits.size, int(start.hits.sum()))
+        plain = (start.scores, start.hits)
         n_burn_in = min(self.burn_in * start.hits.size, n_calls // 2)
         temperature, walkers = self._burnt_in(start, n_burn_in)
         trace = Trace.of(walkers.walk(n_calls))
@@ -127,7 +127,9 @@ class Mhis:
         if n_plain:
             rng = task.stream(event, self.name, "plain")
             scores, hits = _plain_draws(landscape, (n_groups, n_plain), rng)
-            plain = (plain[0] + hits.size, plain[1] + int(hits.sum()))
+            plain = (
+                np.concatenate([plain[0], scores.ravel()]), np.concatenate([plain[1], hits.ravel()])
+            )  # fmt: skip
             draws = draws.with_plain(scores, hits)
         report = ChainReport.of(
             trace, estimator=self.estimator, temperature=temperature,
@@ -192,9 +194,16 @@ def _plain_draws(
 
 
 def _interval(found: FromTilted, report: ChainReport, *, level: float) -> tuple[float, float]:
-    """Return the interval; where all draws agree, what draws from the law itself say."""
+    """Return the interval; where chains cannot tell, what draws from the law itself say.
+
+    They cannot without a hit, where all draws agree, and where they disagree by far.
+    """
     low, high = found.interval(level=level)
     ends = clopper_pearson(report.n_plain_hits, report.n_plain, level=level)
     if report.hits == 0:
         return -math.inf, log(ends[1])
-    return (log(ends[0]), 0.0) if found.is_certain else (low, high)
+    if found.is_certain:
+        return log(ends[0]), 0.0
+    if report.is_unmixed:
+        return min(log(ends[0]), found.log_prob), max(log(ends[1]), found.log_prob)
+    return low, high

@@ -58,7 +58,10 @@ def distribution(
     layout = Layout(name, model, _frequencies(name, recipe, model, texts))
     recipe.lay(layout, _length(name, recipe, length))
     found = IndependentDistribution(
-        name=name, supports=tuple(layout.supports), details=layout.details
+        name=name,
+        supports=tuple(layout.supports),
+        details=layout.details,
+        sentence=recipe.sentence,
     )
     check_fits(found, model)
     return found

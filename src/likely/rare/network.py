@@ -7,7 +7,14 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from likely.core.model import Capability, HiddenNorm, LanguageModel, ModelInfo, Tokenizer, require
+from likely.core.model import (
+    TRANSFORMERS_MODELS,
+    Capability,
+    HiddenNorm,
+    LanguageModel,
+    ModelInfo,
+    Tokenizer,
+)
 from likely.errors import CapabilityError
 from likely.rare.event import Event
 
@@ -84,13 +91,19 @@ def require_network(model: LanguageModel) -> Network:
         Capability.HIDDEN_STATES, Capability.GRADIENTS, Capability.UNEMBEDDING,
         Capability.FINAL_NORM,
     ):  # fmt: skip
-        require(model, capability)
+        if capability not in model.info.capabilities:
+            raise _lacks(model, capability.value.replace("_", " "))
     if not isinstance(model, Network):
-        raise CapabilityError(
-            f"{model.info.name!r} has no last_states(); those that have: transformers models "
-            "(tiny-1l, tiny-2l, tiny-4l, smollm2, hf:, gguf:); method 'naive' takes any model"
-        )
+        raise _lacks(model, "last_states()")
     return model
+
+
+def _lacks(model: LanguageModel, what: str) -> CapabilityError:
+    """Return the error of a model that does not give what a method needs."""
+    return CapabilityError(
+        f"this method needs a model with {what}, {model.info.name!r} has none; those that have: "
+        f"{TRANSFORMERS_MODELS}; naive, forecast, proposal and amls-inputs take any local model"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

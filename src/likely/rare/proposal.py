@@ -66,7 +66,7 @@ class ProposalImportance:
         """
         check_fits(self.proposal, task.model)
         check_covers(self.proposal, task)
-        reader = Reader(task.model, settings=task.settings)
+        reader = Reader(task.model, settings=task.settings, progress=task.progress)
         names = task.path(None, self.name, self.proposal.fingerprint)
         log_weights, hits = [], []
         for inputs in iter_sample(self.proposal, task.budget, seed=task.seed, names=names):

@@ -5,33 +5,24 @@ into the best constant. Show the unfitted loss beside it, and judge it by `leave
 prob; logs in nats.
 """
 
-import itertools
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import TypeAlias, overload
 
 import numpy as np
-from jaxtyping import Bool, Float
-from scipy.optimize import minimize
+from jaxtyping import Float
 
 from likely.core.logspace import logsumexp
 from likely.errors import InputError
+from likely.rare.affine_descent import Sets
 from likely.rare.loss.data_set import check_targets
 from likely.rare.loss.values import Array, Values, as_log_probs, as_probs, exp_of, like, log_of
 
-Theta = Float[np.ndarray, "3"]
-"""A slope per standard deviation of log p, the log of the power at mean log p, and log c."""
+Targets: TypeAlias = tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]
+"""Logs of truths and of estimates, as many of each; sets of a batch may differ in size."""
 
-_FAR = 30.0
-"""Below the least truth, in nats: an offset there is 1e-13 of any truth."""
-
-_SLOPES = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])
-"""Of the coarse grid: standard deviations of log q for one of log p."""
-
-_DESCENTS = 4
-"""From how many slopes of the grid the fit goes down."""
-
-_STEPS = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-15, "gtol": 1e-9}
+_TOGETHER = 1024  # fits that take their steps together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +87,19 @@ class AffineFit:
         }  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Recalibration:
+    """The affine fit of some targets, judged within and without.
+
+    Attributes:
+        fit: Of all the targets.
+        left_out: Shape ``(N,)``: the log of each target's estimate under the fit of the others.
+    """
+
+    fit: AffineFit
+    left_out: Float[np.ndarray, "N"]
+
+
 def fit_affine(q: Float[np.ndarray, "N"], p: Float[np.ndarray, "K"]) -> AffineFit:
     """Return the map of the estimates with the least mean Itakura-Saito loss from the truths.
 
@@ -134,8 +138,7 @@ def fit_affine_log(log_q: Float[np.ndarray, "N"], log_p: Float[np.ndarray, "K"])
         InputError: No targets, a truth of 0, or a log that is NaN or ``+inf``.
         ShapeError: Arrays of different lengths.
     """
-    problem = _problem(log_q, log_p)
-    return problem.best([problem.descend(start) for start in problem.starts()])
+    return _fits([_checked(log_q, log_p)])[0]
 
 
 def leave_one_out(q: Float[np.ndarray, "N"], p: Float[np.ndarray, "K"]) -> Float[np.ndarray, "N"]:
@@ -177,111 +180,84 @@ def leave_one_out_log(
         InputError: Fewer than two targets, a truth of 0, or a log that is NaN or ``+inf``.
         ShapeError: Arrays of different lengths.
     """
-    check_targets(log_q, log_p)
-    if len(log_q) < 2:
-        raise InputError(f"leaving one out needs at least two targets, got {len(log_q)}")
-    fits = (fit_affine_log(np.delete(log_q, i), np.delete(log_p, i)) for i in range(len(log_q)))
-    return np.array([fit.apply_log(float(x)) for fit, x in zip(fits, log_p, strict=True)])
+    return recalibrate([(log_q, log_p)])[0].left_out
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Problem:
-    """Truths and standardised estimates.
+def recalibrate(sets: Sequence[Targets]) -> list[Recalibration]:
+    """Return the affine fit of each set of targets and what each of its targets has left out.
 
-    Attributes:
-        log_q: Nats.
-        log_p: Nats.
-        u: ``(log p - mean) / spread`` over the estimates above 0; 0 for the others.
-        is_zero: Which estimates are 0.
-        mean: Of log p over the estimates above 0, nats; 0 if there are none.
-        spread: Their standard deviation; 1 where it is 0 (then the slope stays 0).
+    Far cheaper together than one by one, and the same.
+
+    Args:
+        sets: Logs of the truths and of the estimates, nats; at least two targets each.
+
+    Raises:
+        InputError: A set has fewer than two targets, a truth of 0, or a log that is NaN or
+            ``+inf``.
+        ShapeError: Arrays of different lengths.
     """
+    checked = [_checked(log_q, log_p) for log_q, log_p in sets]
+    for log_q, _ in checked:
+        if len(log_q) < 2:
+            raise InputError(f"leaving one out needs at least two targets, got {len(log_q)}")
+    whole = _fits(checked)
+    others = [
+        (np.delete(log_q, i), np.delete(log_p, i))
+        for log_q, log_p in checked
+        for i in range(len(log_q))
+    ]
+    rest = iter(_fits(others))
+    return [
+        Recalibration(
+            fit=fit,
+            left_out=np.array([next(rest).apply_log(float(x)) for x in log_p], dtype=np.float64),
+        )
+        for fit, (_, log_p) in zip(whole, checked, strict=True)
+    ]
 
-    log_q: Float[np.ndarray, "N"]
-    log_p: Float[np.ndarray, "N"]
-    u: Float[np.ndarray, "N"]
-    is_zero: Bool[np.ndarray, "N"]
-    mean: float
-    spread: float
 
-    def starts(self) -> list[Theta]:
-        """Return where to start from: the estimates as they are, and the best of a coarse grid.
+def _fits(sets: Sequence[Targets]) -> list[AffineFit]:
+    """Return the fit of each set; those of one size go down together."""
+    found: dict[int, AffineFit] = {}
+    by_size: dict[int, list[int]] = {}
+    for i, (log_q, _) in enumerate(sets):
+        by_size.setdefault(len(log_q), []).append(i)
+    for numbers in by_size.values():
+        for start in range(0, len(numbers), _TOGETHER):
+            part = numbers[start : start + _TOGETHER]
+            log_q, log_p = (np.stack([sets[i][k] for i in part]) for k in (0, 1))
+            found.update(zip(part, _best(Sets.of(log_q, log_p)), strict=True))
+    return [found[i] for i in range(len(sets))]
 
-        The grid has the slope, the offset, and the power at the largest estimate or the level that
-        fits without an offset; the lowest points of its best slopes are taken.
-        """
-        above = ~self.is_zero
-        if not above.any():
-            return []
-        u, truth = self.u[above], self.log_q
-        is_flat = not u.any()
-        low = float(truth.min()) - math.log(10.0)
-        offsets = [low, *np.quantile(truth, [0.25, 0.5]), float(logsumexp(truth - _log_n(truth)))]
-        tops = np.quantile(truth, [0.75, 1.0])
-        found = []
-        for slope in [0.0] if is_flat else float(truth.std()) * _SLOPES:
-            alone = float(logsumexp(truth[above] - slope * u - _log_n(u)))
-            levels = [alone, *(tops - slope * float(u.max()))]
-            thetas = [np.array([slope, *x]) for x in itertools.product(levels, offsets)]
-            found.append(min(((self.value_and_slope(t)[0], i, t) for i, t in enumerate(thetas))))
-        found.sort(key=lambda x: x[0])
-        plain = np.array([0.0 if is_flat else self.spread, self.mean, low])
-        return [plain, *(theta for _, _, theta in found[:_DESCENTS])]
 
-    def descend(self, start: Theta) -> Theta:
-        """Return the bottom of the valley that holds ``start``."""
-        low, high = float(self.log_q.min()) - _FAR, float(self.log_q.max()) + _FAR
-        steepest = None if self.u.any() else 0.0
-        bounds = [(0.0, steepest), (low, high), (low, high)]
-        inside = np.clip(start, [0.0, low, low], [np.inf, high, high])
-        found = minimize(
-            self.value_and_slope, inside, jac=True, bounds=bounds,
-            method="L-BFGS-B", options=_STEPS,
+def _best(sets: Sets) -> Iterator[AffineFit]:
+    """Yield the lowest of the bottoms, each also without its offset, and of the constant."""
+    bottoms = sets.bottoms()
+    level = np.asarray(logsumexp(sets.log_q)) - math.log(sets.log_q.shape[1])
+    a = bottoms[..., 0] / sets.spread[:, None]
+    b = bottoms[..., 1] - a * sets.mean[:, None]
+    shape = (*a.shape, 2)
+    offsets = np.full(shape, -np.inf)
+    offsets[..., 1] = bottoms[..., 2]
+    flat = (len(a), -1)
+    slopes, powers = (
+        np.concatenate([first, np.repeat(one, 2, axis=1)], axis=1)
+        for first, one in ((np.zeros((len(a), 1)), a), (np.full((len(a), 1), -np.inf), b))
+    )
+    log_c = np.concatenate([level[:, None], offsets.reshape(flat)], axis=1)
+    log_p = np.where(sets.is_zero, 0.0, sets.log_p)[:, None]
+    power = powers[..., None] + slopes[..., None] * log_p
+    power = np.where(sets.is_zero[:, None], -np.inf, power)
+    losses = sets.losses_of(np.logaddexp(log_c[..., None], power))
+    for i, k in enumerate(losses.argmin(axis=1).tolist()):
+        yield AffineFit(
+            a=float(slopes[i, k]), b=float(powers[i, k]), log_c=float(log_c[i, k]),
+            loss=float(losses[i, k]), constant_loss=float(losses[i, 0]),
         )  # fmt: skip
-        return np.asarray(found.x)
-
-    def value_and_slope(self, theta: Theta) -> tuple[float, Theta]:
-        """Return the mean Itakura-Saito loss and its gradient; no gradient where it is ``inf``."""
-        power = np.where(self.is_zero, -np.inf, theta[1] + theta[0] * self.u)
-        fitted = np.logaddexp(theta[2], power)
-        gap = self.log_q - fitted
-        with np.errstate(over="ignore"):
-            excess = np.expm1(gap)
-        if np.isposinf(excess).any():
-            return math.inf, np.zeros(3)
-        share = np.exp(power - fitted)
-        pull = -excess * share / len(gap)
-        slope = np.array([pull @ self.u, pull.sum(), -excess.mean() - pull.sum()])
-        return float(np.mean(excess - gap)), slope
-
-    def best(self, thetas: list[Theta]) -> AffineFit:
-        """Return the lowest of the bottoms, each also without its offset, and of the constant."""
-        level = float(logsumexp(self.log_q - _log_n(self.log_q)))
-        constant = (0.0, -math.inf, level)
-        candidates = [constant]
-        for theta in thetas:
-            a = float(theta[0]) / self.spread
-            b = float(theta[1]) - a * self.mean
-            candidates += [(a, b, -math.inf), (a, b, float(theta[2]))]
-        losses = [self._loss(*candidate) for candidate in candidates]
-        a, b, log_c = candidates[int(np.argmin(losses))]
-        return AffineFit(a=a, b=b, log_c=log_c, loss=min(losses), constant_loss=losses[0])
-
-    def _loss(self, a: float, b: float, log_c: float) -> float:
-        fit = AffineFit(a=a, b=b, log_c=log_c, loss=math.nan, constant_loss=math.nan)
-        gap = self.log_q - np.asarray(fit.apply_log(self.log_p))
-        with np.errstate(over="ignore"):
-            excess = np.expm1(gap)
-        return math.inf if np.isposinf(excess).any() else float(np.mean(excess - gap))
 
 
-def _log_n(values: Float[np.ndarray, "M"]) -> float:
-    """Return the log of how many values there are."""
-    return math.log(len(values))
-
-
-def _problem(log_q: Float[np.ndarray, "N"], log_p: Float[np.ndarray, "K"]) -> _Problem:
-    """Return the problem of one fit.
+def _checked(log_q: Float[np.ndarray, "..."], log_p: Float[np.ndarray, "..."]) -> Targets:
+    """Return the targets of one fit.
 
     Raises:
         InputError: No targets, a truth of 0, or a log that is NaN or ``+inf``.
@@ -290,13 +266,4 @@ def _problem(log_q: Float[np.ndarray, "N"], log_p: Float[np.ndarray, "K"]) -> _P
     truth, estimate = check_targets(log_q, log_p)
     if np.isneginf(truth).any():
         raise InputError("the fit needs truths above 0, got a truth of 0; leave that target out")
-    is_zero = np.isneginf(estimate)
-    above = estimate[~is_zero]
-    mean = float(above.mean()) if len(above) else 0.0
-    spread = float(above.std()) if len(above) else 0.0
-    u = np.zeros_like(estimate)
-    if spread > 0.0:
-        u[~is_zero] = (above - mean) / spread
-    return _Problem(
-        log_q=truth, log_p=estimate, u=u, is_zero=is_zero, mean=mean, spread=spread or 1.0
-    )
+    return truth, estimate

@@ -104,6 +104,7 @@ class RareEstimate(Stored):
         fingerprint: Of the model.
         distribution: Name of the law of inputs.
         law: Fingerprint of that law.
+        inputs: What its inputs look like, in words; empty if the law does not say.
         quantity: ``inputs``: the probability under the law of inputs. ``activations``: under a law
             of activations that was fitted to it, which differs by the misfit of that law.
         log_prob: The log-probability, nats; its value is ``-inf`` for an estimate of 0.
@@ -122,6 +123,7 @@ class RareEstimate(Stored):
     fingerprint: str
     distribution: str
     law: str
+    inputs: str
     quantity: Quantity
     log_prob: Estimate
     spent: Spent

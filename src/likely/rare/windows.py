@@ -59,6 +59,7 @@ def prefixes(
         name=f"prefixes of {read.name}",
         inputs=np.array(rows, dtype=np.int64),
         log_probs=np.full(n, -np.log(n)),
+        sentence=f"{length} tokens cut from {read.name}, {n:,} times, anywhere in its documents",
         details={
             "texts": read.name, "sha256": read.sha256, "documents": len(documents),
             "windows": int(ends[-1]), "seed": seed,

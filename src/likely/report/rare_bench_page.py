@@ -4,22 +4,35 @@ import base64
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from likely._version import __version__
 from likely.core.logspace import log_sum
 from likely.rare.bench.plan import BenchConfig
 from likely.rare.bench.running import Row
-from likely.rare.bench.summary import MethodSummary, losses
-from likely.rare.loss.data_set import mean_loss_log
+from likely.rare.bench.summary import (
+    DecadeSummary,
+    MethodSummary,
+    constant_losses,
+    losses,
+    summarise_decades,
+    targets_of,
+    truth_noise,
+)
 from likely.rare.loss.pointwise import EPSILON
 from likely.report.display import fixed, power_of_ten, signed, small, visible
 from likely.report.render import render
 
+if TYPE_CHECKING:
+    from likely.report.figures.drawing import Drawing, Missing
+
 Number = float | None
 
 _LEAST_COVERAGE = 0.9  # of intervals at 95 %
+ORDER = "SPB 1.5"
+"""The loss by which methods are put in order."""
+
+_OVER = 1.25  # times the time given, from which a method counts as over it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +127,7 @@ def bench_page(rows: Sequence[Row], summaries: Sequence[MethodSummary], config: 
         config: What was compared.
     """
     fitted = {str(row["method"]) for row in rows if row["quantity"] == "activations"}
+    decades = summarise_decades(rows, config.decades)
     arms = []
     for arm in config.arms:
         own = [one for one in summaries if one.arm == arm]
@@ -122,13 +136,17 @@ def bench_page(rows: Sequence[Row], summaries: Sequence[MethodSummary], config: 
             _group([one for one in own if one.models == models], rows, fitted) for models in sets
         ]
         if groups:
-            arms.append((arm, groups, _figures(rows, arm)))
+            order = [one.method for one in _in_order(own) if one.models == sets[0]]
+            by_decade = _decade_table([x for x in decades if x.arm == arm], order, fitted)
+            winners = _winners([[x for x in own if x.models == m] for m in sets], rows, fitted)
+            over = _over(arm, own, config)
+            arms.append((arm, groups, winners, by_decade, over, _figures(rows, arm)))
     return str(
         render(
             "rare_bench_page.html",
             version=__version__,
             config=config,
-            decades=[power_of_ten(round(math.log10(x))) for x in config.decades],
+            decades=[_edge(x) for x in _reach(decades, config)],
             n_estimates=len(rows),
             n_seeds=len({row["seed"] for row in rows}),
             laws=list(dict.fromkeys(str(row["distribution"]) for row in rows)),
@@ -137,8 +155,14 @@ def bench_page(rows: Sequence[Row], summaries: Sequence[MethodSummary], config: 
             methods=list(dict.fromkeys(str(row["method"]) for row in rows)),
             targets=_targets(rows),
             fitted=sorted(fitted),
+            noise=_number(truth_noise(rows)),
+            stems=_stems(rows),
+            run=_levels(rows),
             epsilon=EPSILON,
-            data={"summaries": [asdict(one) for one in summaries]},
+            data={
+                "summaries": [asdict(one) for one in summaries],
+                "decades": [asdict(one) for one in decades],
+            },
         )
     )
 
@@ -196,12 +220,16 @@ _ERRORS = (
            read=lambda one: one.coverage, write=_share, is_off=_is_too_low),
     Column(label="Meets the truth’s interval", unit="95 % or more",
            read=lambda one: one.coverage_overlap, write=_share, is_off=_is_too_low),
-    Column(label="Model calls", unit="mean", read=lambda one: one.calls,
+    Column(label="Model calls", unit="a target", read=lambda one: one.calls,
            write=lambda x: f"{x:,.0f}"),
-    Column(label="Time", unit="s, mean", read=lambda one: one.seconds, write=_number),
+    Column(label="Time", unit="s, a target", read=lambda one: one.seconds, write=_number),
+    Column(label="Model calls", unit="a run", read=lambda one: one.run_calls,
+           write=lambda x: f"{x:,.0f}"),
+    Column(label="Time", unit="s, a run", read=lambda one: one.run_seconds, write=_number),
 )  # fmt: skip
 _LOGS_AND_IS = (
     Column(label="logMSE", unit="nats²", read=_mean("logMSE"), write=_number, rank=_itself),
+    Column(label="± logMSE", unit="standard error", read=lambda one: one.log_error, write=_number),
     Column(label="logMSE", unit="zeros left out", read=_without_zeros("logMSE"), write=_number),
     Column(label="IS", unit="mean", read=_mean("IS"), write=_number, rank=_itself),
     Column(label="IS", unit="zeros left out", read=_without_zeros("IS"), write=_number),
@@ -228,10 +256,56 @@ def _spb_columns() -> tuple[Column, ...]:
     return tuple(found)
 
 
+def _in_order(found: Sequence[MethodSummary]) -> list[MethodSummary]:
+    """Return summaries by the loss that treats half and twice the truth alike, the best first."""
+    return sorted(found, key=lambda one: one.losses[ORDER].mean)
+
+
+_WINNERS = (
+    ("logMSE", "nats²", "logMSE", _mean("logMSE")),
+    ("SPB 1", "gamma 0", "SPB 1", _mean("SPB 1")),
+    ("SPB 1.5", "gamma 0", "SPB 1.5", _mean("SPB 1.5")),
+    ("SPB 2", "gamma 0", "SPB 2", _mean("SPB 2")),
+    ("SPB 2.5", "gamma 0", "SPB 2.5", _mean("SPB 2.5")),
+    ("IS fitted", "each left out", "IS", lambda one: one.left_out_is),
+)
+
+
+def _winners(
+    groups: Sequence[Sequence[MethodSummary]], rows: Sequence[Row], fitted: set[str]
+) -> Table:
+    """Return the method of the least loss beside the best constant, of all models and of each.
+
+    One that is above the best constant is in doubt: it has told nothing.
+    """
+    lines = []
+    for group in groups:
+        models = group[0].models
+        constant = constant_losses(
+            [x for x in rows if x["arm"] == group[0].arm and x["model"] in models]
+        )
+        cells = []
+        for _, _, name, read in _WINNERS:
+            known = [(value, one.method) for one in group if (value := read(one)) is not None]
+            least, method = min(known, default=(math.inf, ""))
+            mark = " *" if method in fitted else ""
+            text = f"{method}{mark} {_number(least)} ({_number(constant[name])})"
+            is_none = math.isinf(least)
+            look = "doubt" if least > constant[name] and not is_none else ""
+            cells.append(Cell(text="–" if is_none else text, look=look))
+        lines.append((", ".join(models), False, tuple(cells)))
+    return Table(
+        caption="The method of the least loss, and that loss (the best constant’s)",
+        columns=tuple((label, unit) for label, unit, _, _ in _WINNERS), rows=tuple(lines),
+        last=None,
+    )  # fmt: skip
+
+
 def _group(found: Sequence[MethodSummary], rows: Sequence[Row], fitted: set[str]) -> Group:
+    found = _in_order(found)
     counts = [one.n_targets for one in found]
     arm, models = found[0].arm, found[0].models
-    constant = _constants([x for x in rows if x["arm"] == arm and x["model"] in models])
+    constant = constant_losses([x for x in rows if x["arm"] == arm and x["model"] in models])
     spb = _spb_columns()
     return Group(
         models=models,
@@ -242,19 +316,6 @@ def _group(found: Sequence[MethodSummary], rows: Sequence[Row], fitted: set[str]
             _table("Losses that stand a zero", spb, found, fitted, constant),
         ),
     )
-
-
-def _constants(rows: Sequence[Row]) -> dict[str, float]:
-    """Return by name of the loss the mean loss of the best constant, which knows the truths."""
-    truths = {
-        (row["model"], row["distribution"], row["token"]): float(row["truth"]) for row in rows
-    }
-    log_q = np.log(np.array(list(truths.values())))
-    found = {}
-    for name, loss in losses().items():
-        level = np.full_like(log_q, loss.log_constant(log_q))
-        found[name] = mean_loss_log(log_q, level, loss).mean
-    return found
 
 
 def _table(
@@ -295,6 +356,69 @@ def _table(
     )
 
 
+def _decade_table(
+    decades: Sequence[DecadeSummary], order: Sequence[str], fitted: set[str]
+) -> Table:
+    """Return bias and zeros of each method, a column a decade that has targets."""
+    edges = sorted({(one.low, one.high) for one in decades})
+    found = {(one.method, one.low): one for one in decades}
+    counts = {one.low: one.n_targets for one in decades}
+    rows = []
+    for method in order:
+        own = [found.get((method, low)) for low, _ in edges]
+        cells = tuple(
+            Cell(
+                text="–" if one is None else f"{signed(one.bias)} ({_share(one.zero_rate)})",
+                look="doubt" if one is not None and one.coverage < _LEAST_COVERAGE else "",
+            )
+            for one in own
+        )
+        rows.append((method, method in fitted, cells))
+    return Table(
+        caption="Decade by decade: bias in decades (share of zeros)",
+        columns=tuple(
+            (
+                f"{_edge(low)} to {_edge(high)}",
+                f"{counts[low]:,} {'target' if counts[low] == 1 else 'targets'}",
+            )
+            for low, high in edges
+        ),
+        rows=tuple(rows),
+        last=None,
+    )  # fmt: skip
+
+
+def _reach(decades: Sequence[DecadeSummary], config: BenchConfig) -> list[float]:
+    """Return the edges of the decades that have a target, or of all if none has."""
+    edges = {edge for one in decades for edge in (one.low, one.high)}
+    return sorted(edges or config.decades)
+
+
+def _edge(prob: float) -> str:
+    return power_of_ten(round(math.log10(prob)))
+
+
+def _over(
+    arm: str, summaries: Sequence[MethodSummary], config: BenchConfig
+) -> tuple[tuple[str, str], ...]:
+    """Return the methods that took longer than the arm of equal seconds gives, and how long."""
+    whole = [one for one in summaries if one.models == summaries[0].models]
+    given = [one.seconds for one in whole if one.method == config.reference]
+    if arm != "seconds" or not given:
+        return ()
+    return tuple(
+        (one.method, _number(one.seconds / given[0]))
+        for one in whole
+        if one.seconds > _OVER * given[0]
+    )
+
+
+def _stems(rows: Sequence[Row]) -> tuple[int, int]:
+    """Return the least and the most beginnings with a hit that the truth of a target rests on."""
+    found = [int(own[0]["stems"]) for own in targets_of(rows).values()]
+    return (min(found), max(found)) if found else (0, 0)
+
+
 def _cell(column: Column, value: Number, *, is_best: bool) -> Cell:
     if value is None:
         return Cell(text="–", look="")
@@ -326,30 +450,38 @@ def _of_constant(column: Column, constant: dict[str, float]) -> str:
 
 def _figures(rows: Sequence[Row], arm: str) -> tuple[Picture, ...]:
     """Return the figures of an arm."""
-    from likely.report.figures.drawing import Missing, image
     from likely.report.figures.rare.gallery import FIGURES
 
-    found = []
-    for name in FIGURES.names():
-        drawn = FIGURES.load(name)(rows, arm)
-        if isinstance(drawn, Missing):
-            found.append(Picture(title=drawn.name, reason=drawn.reason, address="", flips=()))
-            continue
-        code = base64.b64encode(image(drawn, "svg")).decode()
-        data = drawn.data
-        flips = data[data["kind"] == "flip"] if "kind" in data else data.iloc[:0]
-        found.append(
-            Picture(
-                title=drawn.title,
-                reason="",
-                address=f"data:image/svg+xml;base64,{code}",
-                flips=tuple(
-                    (f"{one.gamma:g}", f"{one.alpha:.2f}", str(one.method), str(one.other))
-                    for one in flips.itertuples()
-                ),
-            )
-        )
-    return tuple(found)
+    return tuple(_picture(FIGURES.load(name)(rows, arm)) for name in FIGURES.names())
+
+
+def _levels(rows: Sequence[Row]) -> Picture | None:
+    """Return the figure of the run whose levels are kept, if there is one."""
+    if not any(row["levels"] for row in rows):
+        return None
+    from likely.report.figures.rare.levels import levels_of_rows
+
+    return _picture(levels_of_rows(rows))
+
+
+def _picture(drawn: "Drawing | Missing") -> Picture:
+    """Return a figure as an image in the page itself."""
+    from likely.report.figures.drawing import Missing, image
+
+    if isinstance(drawn, Missing):
+        return Picture(title=drawn.name, reason=drawn.reason, address="", flips=())
+    code = base64.b64encode(image(drawn, "svg")).decode()
+    data = drawn.data
+    flips = data[data["kind"] == "flip"] if "kind" in data else data.iloc[:0]
+    return Picture(
+        title=drawn.title,
+        reason="",
+        address=f"data:image/svg+xml;base64,{code}",
+        flips=tuple(
+            (f"{one.gamma:g}", f"{one.alpha:.2f}", str(one.method), str(one.other))
+            for one in flips.itertuples()
+        ),
+    )
 
 
 def _targets(rows: Sequence[Row]) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:

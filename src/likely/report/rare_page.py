@@ -7,7 +7,6 @@ from typing import TypeVar
 from likely._version import __version__
 from likely.core.logspace import prob_text
 from likely.rare.ground_truth import Truth
-from likely.rare.named import DISTRIBUTIONS
 from likely.rare.result import RareEstimate, Spent
 from likely.report.level_charts import LevelCharts, chart_levels
 from likely.report.rarity import Shown, look_at_rare
@@ -55,7 +54,6 @@ def rare_page(found: Sequence[RareEstimate], known: Truth | None) -> str:
             seeds=_only(one.seed for one in found),
             quantities=_only(one.quantity for one in found),
             spent=sum((one.spent for one in found), start=Spent()),
-            law_sentence=law_sentence(first.distribution),
             runs=[
                 Run(shown=one, charts=chart_levels(one.found.levels))
                 for one in look.shown
@@ -65,11 +63,6 @@ def rare_page(found: Sequence[RareEstimate], known: Truth | None) -> str:
             data={"estimates": [one.to_dict() for one in found]},
         )
     )
-
-
-def law_sentence(name: str) -> str | None:
-    """Return what the inputs of a named law look like; None for any other law."""
-    return DISTRIBUTIONS.load(name).sentence if name in DISTRIBUTIONS.names() else None
 
 
 def _only(values: Iterable[T]) -> list[T]:

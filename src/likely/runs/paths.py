@@ -1,23 +1,8 @@
-"""Where likely keeps what may be deleted at any time: one cache folder of the user."""
-
-import os
-from pathlib import Path
+"""The files of runs in likely's cache folder."""
 
 from likely.core.cache import ScoreCache
+from likely.core.folders import CACHE_VARIABLE, cache_folder
 from likely.errors import StoreError
-
-CACHE_VARIABLE = "LIKELY_CACHE"
-"""Environment variable that names another cache folder."""
-
-
-def cache_folder() -> Path:
-    """Return the cache folder: ``$LIKELY_CACHE``, or the user's own on this system."""
-    named = os.environ.get(CACHE_VARIABLE)
-    if named:
-        return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("likely", appauthor=False))
 
 
 def open_score_cache() -> ScoreCache:

@@ -35,7 +35,11 @@ class Study(Protocol):
 
 STUDIES: Registry[Study] = Registry(
     "study",
-    {"calibration": "likely.calibration.study:STUDY", "logic": "likely.logic.study:STUDY"},
+    {
+        "calibration": "likely.calibration.study:STUDY",
+        "logic": "likely.logic.study:STUDY",
+        "rare": "likely.rare.study:STUDY",
+    },
     group="likely.studies",
 )
 """Name to study. Ours have one line each here; others come by the entry-point group."""

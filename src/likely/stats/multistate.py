@@ -11,9 +11,10 @@ from jaxtyping import Float, Int
 from likely.core.logspace import logsumexp
 from likely.errors import InputError, NumericalError
 
-_ROUNDS = 200
-_CLOSE = 1e-9
-_STRIDE = 2.0  # nats that a constant moves at most in one round
+_ROUNDS = 100
+_CLOSE = 1e-10  # of all draws, that a law may have too many
+_FALL = 1e-4  # of what a step promises, that it must keep, or it is halved
+_SMALL = 1e-6  # nats; smaller steps are taken unasked, rounding hides what they keep
 
 
 def fit_log_z(
@@ -52,26 +53,43 @@ def fit_log_z(
             f"every law gave at least one of the {len(log_densities)} draws, got {counts.tolist()}"
         )
     log_z = np.zeros(len(counts)) if start is None else start - start[0]
-    for done in range(_ROUNDS):
-        parts = log_densities - log_z + np.log(counts)
-        log_shares = parts - logsumexp(parts)[:, None]
-        if done < 2:  # far away a round of the fixed point is safer than one of Newton
-            change = logsumexp(log_shares, axis=0) - np.log(counts)
-            change -= change[0]
-        else:
-            shares = np.exp(log_shares)
-            given = shares.sum(axis=0)
-            slope = (np.diag(given) - shares.T @ shares)[1:, 1:]
-            change = np.zeros(len(counts))
-            change[1:] = np.linalg.lstsq(slope, (given - counts)[1:], rcond=None)[0]
-            change = np.clip(change, -_STRIDE, _STRIDE)
-        log_z = log_z + change
-        if np.abs(change).max() < _CLOSE:
+    if start is None:  # far away two rounds of the fixed point come nearer than Newton's steps
+        for _ in range(2):
+            log_shares, _ = _shares(log_densities, counts, log_z)
+            log_z = log_z + logsumexp(log_shares, axis=0) - np.log(counts)
+            log_z = log_z - log_z[0]
+    for _ in range(_ROUNDS):
+        log_shares, height = _shares(log_densities, counts, log_z)
+        shares = np.exp(log_shares)
+        given = shares.sum(axis=0)
+        gap = given - counts
+        if np.abs(gap).max() <= _CLOSE * len(log_densities):
             return np.asarray(log_z)
+        slope = (np.diag(given) - shares.T @ shares)[1:, 1:]
+        step = np.concatenate([[0.0], np.linalg.lstsq(slope, gap[1:], rcond=None)[0]])
+        while np.abs(step).max() > _SMALL and not (
+            _shares(log_densities, counts, log_z + step)[1] < height - _FALL * float(gap @ step)
+        ):
+            step = step / 2.0
+        log_z = log_z + step
     raise NumericalError(
-        f"the constants of {len(counts)} laws do not settle: their draws hardly overlap; put laws "
-        "between them"
+        f"the constants of {len(counts)} laws do not settle in {_ROUNDS} rounds: their draws "
+        "hardly overlap; put laws between them"
     )
+
+
+def _shares(
+    log_densities: Float[np.ndarray, "N K"],
+    counts: Int[np.ndarray, "K"],
+    log_z: Float[np.ndarray, "K"],
+) -> tuple[Float[np.ndarray, "N K"], float]:
+    """Return the log of each law's share in each draw, and the height of the convex bowl.
+
+    The bowl is lowest where every law's shares sum to its count.
+    """
+    parts = log_densities - log_z + np.log(counts)
+    totals = logsumexp(parts)
+    return parts - totals[:, None], float(totals.sum() + counts @ log_z)
 
 
 def log_weights(

@@ -58,7 +58,7 @@ def test_a_batch_is_weighted_and_learnt_from():
     landscape = Gradients(model, rare.token(0, model), places, Meter())
     guide = Guide.start(places, decay=0.9)
     first = draw_batch(
-        landscape, guide.log_ratios(places, 1.0), 64, n_slopes=16, rng=np.random.default_rng(0)
+        landscape, [guide.log_ratios(places, 1.0)], [64], n_slopes=16, rng=np.random.default_rng(0)
     )
     assert not first.log_weights.any()
     assert len(first.reading.slopes) == 16
@@ -68,9 +68,27 @@ def test_a_batch_is_weighted_and_learnt_from():
     centred = 10.0 * (1 - 1 / 4)
     np.testing.assert_allclose(ratios[:2, 0] - ratios[:2, 1], centred, atol=1e-2)
     np.testing.assert_allclose(ratios[2, :2], 0.0, atol=1e-2)  # nothing is gained there
-    second = draw_batch(landscape, ratios, 512, n_slopes=0, rng=np.random.default_rng(1))
+    second = draw_batch(landscape, [ratios], [512], n_slopes=0, rng=np.random.default_rng(1))
     assert second.hits.mean() > 0.9
     weighed = np.where(second.hits, np.exp(second.log_weights), 0.0)
     truth = (0.1 / 2.1) ** 2
     assert abs(weighed.mean() - truth) < 4 * weighed.std() / math.sqrt(512)
     assert learn(guide, landscape, second) is guide
+
+
+def test_inputs_of_several_laws_are_weighted_by_their_mixture():
+    model = both_network(gain=10.0)
+    places = Places.of(law_of([0.1, 1, 1], [0.1, 1, 1], [1, 1]))
+    landscape = Gradients(model, rare.token(0, model), places, Meter())
+    guide, _ = a_guide(places)
+    laws = [guide.log_ratios(places, one) for one in (0.3, 3.0)]
+    batch = draw_batch(landscape, laws, [3000, 1000], n_slopes=5, rng=np.random.default_rng(0))
+    assert len(batch.choices) == len(batch.hits) == 4000
+    assert len(batch.reading.slopes) == 5
+    cold, warm = (np.exp(log_ratio(one, batch.choices)) for one in laws)
+    np.testing.assert_allclose(np.exp(batch.log_weights), 1 / (0.75 * cold + 0.25 * warm))
+    assert (np.exp(batch.log_weights) <= 4.0 / warm + 1e-9).all()
+    drawn = cold[:3000].mean() - cold[3000:].mean()  # the first are of the colder law
+    assert drawn > 0.0
+    weights = np.exp(batch.log_weights)
+    assert abs(weights.mean() - 1.0) < 4 * weights.std() / math.sqrt(4000)

@@ -10,6 +10,7 @@ from likely.rare.gradient.places import Places
 from likely.rare.gradient.whole import Gradients
 from likely.rare.reading import Meter
 from likely.rare.walk.tilting import log_acceptance, proposal
+from likely.rare.walk.walkers import Walkers
 
 
 @pytest.fixture(scope="module")
@@ -21,22 +22,22 @@ def landscape(tmp_path_factory):
 
 
 def transitions(landscape, place, beta):
-    """Return rows of reached inputs and their log-probabilities, by the new token of one place."""
+    """Return rows of reached inputs and their log-probabilities, by the new token of one place.
+
+    By what chains call at every step, here with one chain at each input there is.
+    """
     n, size = len(landscape.choices), landscape.places.sizes[place]
-    betas, each = np.full(n, beta), np.arange(n)
-    law = landscape.places.log_probs[place, :size]
-    tilts = landscape.tilts_at(place, landscape.reading.slopes[:, place])
-    there = proposal(law, tilts, betas)
+    walkers = Walkers(landscape, np.array([beta]), n, rng=np.random.default_rng(0))
+    walkers.choices = landscape.choices.copy()
+    walkers.read_current()
     old = landscape.choices[:, place]
-    reached = each[:, None] + (np.arange(size) - old[:, None]) * landscape.strides[place]
-    scores = landscape.reading.scores
+    reached = np.arange(n)[:, None] + (np.arange(size) - old[:, None]) * landscape.strides[place]
+    there = walkers.proposals(place)
+    np.testing.assert_allclose(np.exp(there).sum(axis=1), 1.0, rtol=1e-12)
     log_moves = np.empty((n, size))
     for new in range(size):
-        to = reached[:, new]
-        log_ratio = log_acceptance(
-            betas, scores[to] - scores, (law[old], np.full(n, law[new])),
-            (there[:, new], there[to, old]),
-        )  # fmt: skip
+        found, log_ratio = walkers.weigh(place, np.full(n, new), there)
+        np.testing.assert_array_equal(found.scores, landscape.reading.scores[reached[:, new]])
         log_moves[:, new] = there[:, new] + np.minimum(0.0, log_ratio)
     return reached, log_moves
 

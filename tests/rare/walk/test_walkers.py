@@ -66,6 +66,20 @@ def test_odd_and_even_pairs_take_turns_and_each_row_has_one_rung(landscape):
     assert sorted(walkers.rows[0].tolist()) == [0, 1, 2, 3, 4]
 
 
+def test_arrivals_are_of_rows_that_have_been_first_since_they_were_last(landscape):
+    walkers = Walkers(landscape, np.zeros(3), 1, rng=np.random.default_rng(1))
+    where, arrived, is_fresh = [], [], set()
+    for _ in range(12):  # without a tilt every exchange that is asked for is made
+        arrived.append(walkers.step().n_arrived)
+        where.append(walkers.rows[0].tolist())
+        is_fresh.add(where[-1][0])
+        assert arrived[-1] == (where[-1][2] in is_fresh)
+        is_fresh.discard(where[-1][2])
+    assert sum(arrived) >= 3
+    alone = Walkers(landscape, np.zeros(1), 4, rng=np.random.default_rng(1))
+    assert Trace.of(alone.walk(40)).n_arrived == 0
+
+
 def test_places_are_gone_through_in_turn_and_rejected_rows_stay(landscape):
     walkers = Walkers(landscape, np.array([2.0]), 50, rng=np.random.default_rng(2))
     before = walkers.choices.copy()

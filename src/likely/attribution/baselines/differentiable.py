@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from likely.attribution.baselines.method import Task
 from likely.core.estimate import Cost
-from likely.core.model import Settings
+from likely.core.model import TRANSFORMERS_MODELS, Settings
 from likely.errors import CapabilityError, NumericalError
 
 _BYTES = 40  # of one logit: itself, in float64, normalised, and the gradients of these
@@ -55,7 +55,7 @@ class Differentiated:
         if not isinstance(model, Differentiable):
             raise CapabilityError(
                 f"{model.info.name!r} has no embed() or logits() with gradients; those that have: "
-                "transformers models (hf:, gguf:, smollm2)"
+                f"{TRANSFORMERS_MODELS}"
             )
         self.model = model
         self._started = time.perf_counter()

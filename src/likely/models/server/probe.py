@@ -21,7 +21,7 @@ _STEPS = 3
 
 _INSTEAD = (
     "use vLLM, SGLang or llama.cpp through their completions interface, or a local model "
-    "(hf:, gguf:, smollm2)"
+    "(tiny-2l, smollm2, hf:, gguf:)"
 )
 
 

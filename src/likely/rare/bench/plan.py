@@ -6,7 +6,7 @@ first arm's calls, so that a method whose calls are dear gets fewer.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from likely.errors import InputError, UnknownNameError
 
@@ -14,6 +14,11 @@ Arm = Literal["calls", "seconds"]
 ARMS: tuple[Arm, ...] = ("calls", "seconds")
 
 MODELS = ("tiny-1l", "tiny-2l", "tiny-4l")
+LAWS = ("hex", "camel", "indent", "ifelse", "caps", "english", "spanish", "icl")
+ALL_METHODS = ("naive", "itgis", "mhis", "amls-inputs", "qld", "gld", "ga-amls", "forecast")
+
+Options: TypeAlias = tuple[tuple[str, str, int | float | str], ...]
+"""Method, name of an option of it, and its value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +36,12 @@ class BenchConfig:
         arms: Which budgets are equal.
         reference: The method whose time the arm ``seconds`` gives to all.
         n_stems: Stems with a hit that the truth of a target must rest on.
+        options: Of methods, where they are not the usual ones.
     """
 
     models: tuple[str, ...] = MODELS
-    distributions: tuple[str, ...] = (
-        "hex", "camel", "indent", "ifelse", "caps", "english", "spanish", "icl",
-    )  # fmt: skip
-    methods: tuple[str, ...]
+    distributions: tuple[str, ...] = LAWS
+    methods: tuple[str, ...] = ALL_METHODS
     budget: int
     seeds: int = 5
     decades: tuple[float, ...] = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
@@ -45,6 +49,7 @@ class BenchConfig:
     arms: tuple[Arm, ...] = ARMS
     reference: str = "itgis"
     n_stems: int = 20
+    options: Options = ()
 
     def __post_init__(self) -> None:
         if self.budget < 1 or self.seeds < 1 or self.per_decade < 1:
@@ -52,27 +57,48 @@ class BenchConfig:
                 "a comparison needs a call, a seed and a target of each decade, got "
                 f"{self.budget!r}, {self.seeds!r} and {self.per_decade!r}"
             )
+        for what in ("models", "distributions", "methods", "arms"):
+            names = getattr(self, what)
+            if not names or len(set(names)) < len(names):
+                raise InputError(f"{what} are one or more different names, got {list(names)}")
         rises = all(a < b for a, b in zip(self.decades, self.decades[1:], strict=False))
         if len(self.decades) < 2 or not rises or not self.decades[0] > 0.0:
             raise InputError(f"decades are rising probabilities, got {self.decades!r}")
-        if "seconds" in self.arms and self.reference not in self.methods:
+        if "seconds" in self.arms and ("calls" not in self.arms or not self._has_reference):
             raise InputError(
-                f"the arm 'seconds' gives all methods the time of {self.reference!r}, which is not "
-                f"among {list(self.methods)}; add it or leave the arm out"
+                f"the arm 'seconds' gives all methods the time of {self.reference!r} in the arm "
+                f"'calls'; got the methods {list(self.methods)} and the arms {list(self.arms)}"
             )
 
+    @property
+    def _has_reference(self) -> bool:
+        return self.reference in self.methods
 
-ALL_METHODS = ("naive", "itgis", "mhis", "amls-inputs", "qld", "gld", "ga-amls", "forecast")
+    def options_of(self, method: str) -> dict[str, int | float | str]:
+        """Return the options of a method that are not the usual ones."""
+        return {name: value for one, name, value in self.options if one == method}
+
+
+FEW_CALLS: Options = (
+    ("amls-inputs", "n_steps", 2),
+    ("amls-inputs", "n_replicates", 3),
+    ("ga-amls", "n_particles", 100),
+    ("ga-amls", "n_steps", 10),
+    ("ga-amls", "n_replicates", 3),
+)
+"""For budgets of a thousand calls or so: else splitting over inputs has two particles a run, and
+splitting over activations takes many times as long as any other method."""
 
 PRESETS = {
     "smoke": BenchConfig(
-        distributions=("hex", "camel"), methods=ALL_METHODS, budget=1024, per_decade=1,
-        decades=(1e-7, 1e-6, 1e-5), arms=("calls",),
+        distributions=("hex", "camel"), budget=1024, per_decade=1, decades=(1e-7, 1e-6, 1e-5, 1e-4),
+        arms=("calls",), options=FEW_CALLS,
     ),
-    "lite": BenchConfig(methods=ALL_METHODS, budget=4096, per_decade=1),
-    "full": BenchConfig(methods=ALL_METHODS, budget=16384, per_decade=2),
+    "lite": BenchConfig(budget=1536, options=FEW_CALLS),
+    "full": BenchConfig(budget=65536),
 }  # fmt: skip
-"""Name to comparison: ``smoke`` takes minutes, ``lite`` hours, ``full`` a day on two cores."""
+"""Name to comparison: ``smoke`` takes minutes, ``lite`` two hours, ``full`` days on two cores;
+65,536 calls are the published budget."""
 
 
 def preset(name: str) -> BenchConfig:

@@ -4,25 +4,33 @@ Estimates of a target are averaged as probabilities, never as logs, and an estim
 them. Unit: decades (powers of ten) for bias and spread, shares for rates, that of each loss.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 from jaxtyping import Float
 
 from likely.core.logspace import logsumexp
-from likely.rare.bench.running import Row
+from likely.rare.bench.running import Key, Row
 from likely.rare.loss.data_set import LossSummary, mean_loss_log
 from likely.rare.loss.kinds import ITAKURA_SAITO, LOG_SQUARED, Loss, Spb
-from likely.rare.recalibration import fit_affine_log, leave_one_out_log
+from likely.rare.recalibration import recalibrate
 
 ALPHAS = (1.0, 1.5, 2.0, 2.5)
 GAMMAS = (0.0, 0.25)
-TargetKey = tuple[str, str, int]
+TargetKey: TypeAlias = tuple[str, str, int]
 """Model, law of inputs and token."""
+Run: TypeAlias = Key
+"""Arm, model, law, method and seed."""
+Fitted: TypeAlias = tuple[int, float, float]
+"""Targets, and their mean Itakura-Saito loss after an affine fit: in sample, and left out."""
 
-_LEAST_FITTED = 3  # targets that an affine fit is made of, at least
+LEAST_FITTED = 5
+"""Targets that an affine fit is made of, at least: it has three numbers."""
+_Z = 1.959963984540054  # standard errors in half an interval at 95 %
 
 
 def losses() -> dict[str, Loss]:
@@ -53,10 +61,15 @@ class MethodSummary:
         coverage: Share of the intervals that hold the truth.
         coverage_overlap: Share that meet the truth's own interval.
         losses: By name: all estimates against their truths.
-        fitted_is: Mean Itakura-Saito loss after an affine fit for each model, law and seed.
+        log_error: Standard error of the mean log-squared error, from the spread of targets; None
+            where it is infinite or there is one target.
+        fitted_is: Mean Itakura-Saito loss after an affine fit for each model, law and seed; None
+            where no such set has the targets that a fit takes.
         left_out_is: The same with each target fitted by the others.
-        calls: Mean model calls of an estimate.
-        seconds: Mean seconds of an estimate.
+        calls: Mean model calls of an estimate; what targets share is divided among them.
+        seconds: Mean seconds of an estimate, likewise.
+        run_calls: Mean model calls of a run, for all targets of a model and law at once.
+        run_seconds: Mean seconds of a run.
     """
 
     arm: str
@@ -70,10 +83,40 @@ class MethodSummary:
     coverage: float
     coverage_overlap: float
     losses: dict[str, LossSummary]
+    log_error: float | None
     fitted_is: float | None
     left_out_is: float | None
     calls: float
     seconds: float
+    run_calls: float
+    run_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecadeSummary:
+    """One method under one budget on the targets of one decade, over all models and laws.
+
+    Attributes:
+        arm: Which budget was equal.
+        method: Its name.
+        low: Lower edge of the decade, a probability.
+        high: Upper edge.
+        n_targets: Targets.
+        zero_rate: As in `MethodSummary`, as are the next three.
+        bias: Median, decades.
+        spread: Median, decades.
+        coverage: A share.
+    """
+
+    arm: str
+    method: str
+    low: float
+    high: float
+    n_targets: int
+    zero_rate: float
+    bias: float
+    spread: float | None
+    coverage: float
 
 
 def summarise(rows: Sequence[Row]) -> list[MethodSummary]:
@@ -89,39 +132,146 @@ def summarise(rows: Sequence[Row]) -> list[MethodSummary]:
         groups.setdefault((arm, method, names), []).append(row)
         if len(names) > 1:
             groups.setdefault((arm, method, (model,)), []).append(row)
-    found = [_summary(arm, method, models, part) for (arm, method, models), part in groups.items()]
+    fits = _fits(rows)
+    found = [
+        _summary(arm, method, models, part, fits) for (arm, method, models), part in groups.items()
+    ]
     return sorted(found, key=lambda one: (one.arm, -len(one.models), one.models))
 
 
-def _summary(arm: str, method: str, models: tuple[str, ...], rows: list[Row]) -> MethodSummary:
-    log_q = np.log([float(row["truth"]) for row in rows])
-    log_p = np.array([float(row["log_prob"]) for row in rows])
-    low, high = (np.array([float(row[name]) for row in rows]) for name in ("log_low", "log_high"))
-    with np.errstate(divide="ignore"):
-        truth_low, truth_high = (
-            np.log([float(row[name]) for row in rows]) for name in ("low", "high")
-        )
+def summarise_decades(rows: Sequence[Row], decades: Sequence[float]) -> list[DecadeSummary]:
+    """Return the summaries of every arm and method, decade by decade, where there is a target.
+
+    Args:
+        rows: As for `summarise`.
+        decades: Edges, rising probabilities.
+    """
+    edges = list(itertools.pairwise(decades))
+    groups: dict[tuple[str, str, tuple[float, float]], list[Row]] = {}
+    for row in rows:
+        for low, high in edges:
+            if low <= float(row["truth"]) < high:
+                key = (str(row["arm"]), str(row["method"]), (low, high))
+                groups.setdefault(key, []).append(row)
+    return [
+        DecadeSummary(arm=arm, method=method, low=low, high=high, **_errors(part))
+        for (arm, method, (low, high)), part in groups.items()
+    ]  # fmt: skip
+
+
+class _Errors(TypedDict):
+    """What is told of any set of estimates of one method under one budget."""
+
+    n_targets: int
+    zero_rate: float
+    bias: float
+    spread: float | None
+    coverage: float
+
+
+def _errors(rows: Sequence[Row]) -> _Errors:
     errors = errors_by_target(rows).values()
-    biases = [bias for bias, _ in errors]
     spreads = [spread for _, spread in errors if spread is not None]
-    fitted, left_out = _fitted(rows)
+    log_q, low, high = np.log(_column(rows, "truth")), *_ends(rows)
+    return {
+        "n_targets": len(errors),
+        "zero_rate": float(np.mean(_column(rows, "log_prob") == -np.inf)),
+        "bias": median_of([bias for bias, _ in errors]),
+        "spread": median_of(spreads) if spreads else None,
+        "coverage": float(np.mean((low <= log_q) & (log_q <= high))),
+    }
+
+
+def _summary(
+    arm: str, method: str, models: tuple[str, ...], rows: list[Row], fits: dict[Run, Fitted]
+) -> MethodSummary:
+    log_q, log_p = np.log(_column(rows, "truth")), _column(rows, "log_prob")
+    low, high = _ends(rows)
+    with np.errstate(divide="ignore"):
+        truth_low, truth_high = (np.log(_column(rows, name)) for name in ("low", "high"))
+    runs = runs_of(rows)
+    fitted, left_out = _fitted([fits[run] for run in runs if run in fits])
+    calls = _column(rows, "forwards") + _column(rows, "gradients")
+    seconds = _column(rows, "seconds")
     return MethodSummary(
-        arm=arm,
-        method=method,
-        models=models,
-        n_targets=len(biases),
-        n_estimates=len(rows),
-        zero_rate=float(np.mean(log_p == -np.inf)),
-        bias=median_of(biases),
-        spread=median_of(spreads) if spreads else None,
-        coverage=float(np.mean((low <= log_q) & (log_q <= high))),
+        arm=arm, method=method, models=models, n_estimates=len(rows), **_errors(rows),
         coverage_overlap=float(np.mean((low <= truth_high) & (truth_low <= high))),
         losses={name: mean_loss_log(log_q, log_p, loss) for name, loss in losses().items()},
+        log_error=_log_error(rows),
         fitted_is=fitted,
         left_out_is=left_out,
-        calls=float(np.mean([float(row["forwards"]) + float(row["gradients"]) for row in rows])),
-        seconds=float(np.mean([float(row["seconds"]) for row in rows])),
-    )
+        calls=float(calls.mean()),
+        seconds=float(seconds.mean()),
+        run_calls=float(calls.sum()) / len(runs),
+        run_seconds=float(seconds.sum()) / len(runs),
+    )  # fmt: skip
+
+
+def _column(rows: Sequence[Row], name: str) -> Float[np.ndarray, "n"]:
+    return np.array([float(row[name]) for row in rows])
+
+
+def _ends(rows: Sequence[Row]) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n"]]:
+    return _column(rows, "log_low"), _column(rows, "log_high")
+
+
+def targets_of(rows: Sequence[Row]) -> dict[TargetKey, list[Row]]:
+    """Return the rows of each target.
+
+    Args:
+        rows: As for `summarise`.
+    """
+    found: dict[TargetKey, list[Row]] = {}
+    for row in rows:
+        key = (str(row["model"]), str(row["distribution"]), int(row["token"]))
+        found.setdefault(key, []).append(row)
+    return found
+
+
+def _log_error(rows: Sequence[Row]) -> float | None:
+    """Return the standard error over targets of the mean log-squared error, nats squared."""
+    means = []
+    for part in targets_of(rows).values():
+        gap = _column(part, "log_prob") - np.log(_column(part, "truth"))
+        means.append(float(np.mean(gap**2)))
+    if len(means) < 2 or math.inf in means:
+        return None
+    return float(np.std(means, ddof=1)) / math.sqrt(len(means))
+
+
+def truth_noise(rows: Sequence[Row]) -> float:
+    """Return the logMSE that the errors of the truths alone give the right probabilities.
+
+    A truth's standard error, in nats, is taken from its own interval at 95 %; exact truths have
+    none.
+
+    Args:
+        rows: As for `summarise`.
+
+    Returns:
+        Nats squared, a mean over targets.
+    """
+    if not rows:
+        return 0.0
+    found = []
+    for part in targets_of(rows).values():
+        low, high = float(part[0]["low"]), float(part[0]["high"])
+        found.append(math.inf if low <= 0.0 else (math.log(high / low) / (2.0 * _Z)) ** 2)
+    return sum(found) / len(found)
+
+
+def constant_losses(rows: Sequence[Row]) -> dict[str, float]:
+    """Return by name of the loss the mean loss of the best constant, which knows the truths.
+
+    Args:
+        rows: Of one arm, as for `summarise`; each target counts once.
+    """
+    log_q = np.log([float(part[0]["truth"]) for part in targets_of(rows).values()])
+    found = {}
+    for name, loss in losses().items():
+        level = np.full_like(log_q, loss.log_constant(log_q))
+        found[name] = mean_loss_log(log_q, level, loss).mean
+    return found
 
 
 def errors_by_target(rows: Sequence[Row]) -> dict[TargetKey, tuple[float, float | None]]:
@@ -130,12 +280,8 @@ def errors_by_target(rows: Sequence[Row]) -> dict[TargetKey, tuple[float, float 
     Args:
         rows: Of one method under one budget.
     """
-    by_target: dict[TargetKey, list[Row]] = {}
-    for row in rows:
-        key = (str(row["model"]), str(row["distribution"]), int(row["token"]))
-        by_target.setdefault(key, []).append(row)
     found: dict[TargetKey, tuple[float, float | None]] = {}
-    for key, part in by_target.items():
+    for key, part in targets_of(rows).items():
         logs = np.array([float(row["log_prob"]) for row in part])
         mean = float(logsumexp(logs)) - math.log(len(logs))
         bias = (mean - math.log(float(part[0]["truth"]))) / math.log(10.0)
@@ -158,25 +304,39 @@ def median_of(values: Sequence[float]) -> float:
     return float(low) if low == high else float(0.5 * low + 0.5 * high)
 
 
-def _fitted(rows: Sequence[Row]) -> tuple[float | None, float | None]:
-    """Return the mean Itakura-Saito loss after the affine fit, in sample and left out.
+def runs_of(rows: Sequence[Row]) -> dict[Run, list[Row]]:
+    """Return the rows that one run of a method made, for all targets of a model and law at once.
+
+    Args:
+        rows: As for `summarise`.
+    """
+    found: dict[Run, list[Row]] = {}
+    for row in rows:
+        arm, model, law, method = (
+            str(row[name]) for name in ("arm", "model", "distribution", "method")
+        )
+        found.setdefault((arm, model, law, method, int(row["seed"])), []).append(row)
+    return found
+
+
+def _fits(rows: Sequence[Row]) -> dict[Run, Fitted]:
+    """Return the fit of every run that has the targets for one, all made together.
 
     A fit is shared by the targets of one model, law and seed, as the published comparison has it.
     """
-    groups: dict[tuple[object, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row["model"], row["distribution"], row["seed"]), []).append(row)
-    inside: list[Float[np.ndarray, "n"]] = []
-    outside: list[float] = []
-    for part in groups.values():
-        if len(part) < _LEAST_FITTED:
-            continue
-        log_q = np.log([float(row["truth"]) for row in part])
-        log_p = np.array([float(row["log_prob"]) for row in part])
-        inside.append(np.full(len(part), fit_affine_log(log_q, log_p).loss))
-        left_out = leave_one_out_log(log_q, log_p)
-        outside.append(mean_loss_log(log_q, left_out, ITAKURA_SAITO).mean * len(part))
-    if not inside:
+    runs = {run: part for run, part in runs_of(rows).items() if len(part) >= LEAST_FITTED}
+    sets = [(np.log(_column(part, "truth")), _column(part, "log_prob")) for part in runs.values()]
+    return {
+        run: (
+            len(log_q), fit.fit.loss, mean_loss_log(log_q, fit.left_out, ITAKURA_SAITO).mean
+        )
+        for run, (log_q, _), fit in zip(runs, sets, recalibrate(sets), strict=True)
+    }  # fmt: skip
+
+
+def _fitted(fits: Sequence[Fitted]) -> tuple[float | None, float | None]:
+    """Return the mean Itakura-Saito loss after the affine fit, in sample and left out."""
+    if not fits:
         return None, None
-    n = sum(len(part) for part in inside)
-    return float(np.mean(np.concatenate(inside))), sum(outside) / n
+    n = sum(one[0] for one in fits)
+    return sum(one[0] * one[1] for one in fits) / n, sum(one[0] * one[2] for one in fits) / n

@@ -1,5 +1,6 @@
 """A law of independent places that leans towards an event by its mean slope. Unit: nats."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,26 +80,39 @@ class Batch:
 
 def draw_batch(
     landscape: Landscape,
-    log_ratios: Float[np.ndarray, "P K"],
-    n: int,
+    laws: Sequence[Float[np.ndarray, "P K"]],
+    counts: Sequence[int],
     *,
     n_slopes: int,
     rng: np.random.Generator,
 ) -> Batch:
-    """Return inputs drawn from a law that differs from the landscape's by known ratios.
+    """Return inputs drawn from laws that differ from the landscape's by known ratios.
+
+    Each input is weighted by the mixture of all the laws, whichever it was drawn from: unbiased,
+    and no weight is larger than that under any one of them over its share.
 
     Args:
         landscape: Reads them.
-        log_ratios: As `Guide.log_ratios` gives them.
-        n: How many.
-        n_slopes: How many of them, from the first, get slopes.
+        laws: Of each law the ratios, as `Guide.log_ratios` gives them.
+        counts: How many inputs are drawn from each, one after another.
+        n_slopes: How many of them all, from the first, get slopes.
         rng: Draws them.
+
+    Sources:
+        Veach and Guibas (1995), "Optimally combining sampling techniques": the balance heuristic.
     """
     places = landscape.places
-    choices = places.draw(places.log_probs + log_ratios, rng.random((n, len(places))))
+    uniforms = np.split(rng.random((sum(counts), len(places))), np.cumsum(counts)[:-1])
+    drawn = [
+        places.draw(places.log_probs + one, part) for one, part in zip(laws, uniforms, strict=True)
+    ]
+    choices = np.concatenate(drawn)
+    log_ratios = np.stack([log_ratio(one, choices) for one in laws], axis=1)
+    if len(laws) > 1:
+        log_ratios = logsumexp(log_ratios + np.log(np.array(counts) / sum(counts)))[:, None]
     return Batch(
         choices=choices,
-        log_weights=-log_ratio(log_ratios, choices),
+        log_weights=-log_ratios[:, 0],
         reading=landscape.read(choices, n_slopes=n_slopes),
     )
 

@@ -16,12 +16,12 @@ from likely.core.logspace import logsumexp
 from likely.rare.gradient.guide import Batch, Guide, draw_batch, learn, log_ratio
 from likely.rare.gradient.landscape import Landscape
 
-GRID = (0.3, 0.45, 0.67, 1.0, 1.5, 2.24, 3.34, 5.0)
-"""Temperatures, about 1.5 times apart: the published ones are among them."""
+GRID = (0.2, 0.3, 0.45, 0.67, 1.0, 1.5, 2.24, 3.34, 5.0)
+"""Temperatures, about 1.5 times apart: those published, and a colder one."""
 _LEARNING, _TRYING = 12, 4  # batches of a pilot at one temperature
 LEAST_PILOT = len(GRID) * (_LEARNING + _TRYING)
 """Calls of the smallest pilot: batches of one input."""
-_NEAREST = 20
+_NEAREST = 5  # more would be of an easier event, which asks for a warmer tilt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,11 +63,11 @@ def run_pilot(
         for number in range(_LEARNING):
             ratios = guide.log_ratios(landscape.places, temperature)
             n_slopes = math.ceil(gradient_share * size)
-            batch = draw_batch(landscape, ratios, size, n_slopes=n_slopes, rng=rng)
+            batch = draw_batch(landscape, [ratios], [size], n_slopes=n_slopes, rng=rng)
             guide = learn(guide, landscape, batch)
             n_plain_hits += int(batch.hits.sum()) if number == 0 else 0
         ratios = guide.log_ratios(landscape.places, temperature)
-        tried.append(draw_batch(landscape, ratios, _TRYING * size, n_slopes=0, rng=rng))
+        tried.append(draw_batch(landscape, [ratios], [_TRYING * size], n_slopes=0, rng=rng))
         guides.append(guide)
     ratios_of = [one.log_ratios(landscape.places, t) for one, t in zip(guides, GRID, strict=True)]
     best = int(np.argmin(_log_squares(ratios_of, tried)))

@@ -60,9 +60,10 @@ class WeightedHits:
         the mean is taken to be off by as much, with the quantile of Student's law of e - 1 degrees
         of freedom (1 at the least): over replicates on small models this covers best of what was
         tried where hits are few (see the page on theory). It knows only of what was drawn: where
-        the draws miss most of the event it is too low, and the warnings are all there is. With
-        weights of 1 the interval is that of Clopper and Pearson. Without a hit nothing is known
-        beyond what the caller knows.
+        the draws miss most of the event it is too low, and the warnings are all there is. Draws
+        that all hit with one weight do not make it certain that the next one does: the relative
+        error is 2/n at the least. With weights of 1 the interval is that of Clopper and Pearson.
+        Without a hit nothing is known beyond what the caller knows.
 
         Args:
             level: Coverage, in (0, 1).
@@ -72,7 +73,8 @@ class WeightedHits:
             return log(low), log(high)
         if self.hits == 0:
             return -math.inf, 0.0
-        error = math.sqrt(max(0.0, 1.0 / self.effective_hits - 1.0 / self.n))
+        square = 1.0 / self.effective_hits - 1.0 / self.n
+        error = math.sqrt(max(square, 4.0 / self.n**2))
         df = max(1.0, self.effective_hits - 1.0)
         half = error * float(student.isf((1.0 - level) / 2.0, df))
         return self.log_prob - half, max(self.log_prob, min(0.0, self.log_prob + half))

@@ -109,7 +109,7 @@ class TiltedDraws:
         Raises:
             NumericalError: The rungs do not overlap.
         """
-        weights, log_z = self._weights(np.arange(len(self.scores)), None)
+        weights, log_z = self._weights(np.arange(len(self.scores)), self._stepping_stones())
         left_out = []
         for rows in _others(len(self.scores)):
             others, _ = self._weights(rows, log_z)
@@ -118,12 +118,21 @@ class TiltedDraws:
         return self._found(weights, np.array(left_out), log_z=float(log_z[-1]))
 
     def _weights(
-        self, rows: Int[np.ndarray, "g"], start: Float[np.ndarray, "R"] | None
+        self, rows: Int[np.ndarray, "g"], start: Float[np.ndarray, "R"]
     ) -> tuple[Float[np.ndarray, "g N"], Float[np.ndarray, "R"]]:
         scores, counts = self.scores[rows], self.counts * len(rows)
         densities = scores.reshape(-1, 1) * self.ladder
         log_z = fit_log_z(densities, counts, start=start)
         return log_weights(densities, counts, log_z).reshape(scores.shape), log_z
+
+    def _stepping_stones(self) -> Float[np.ndarray, "R"]:
+        """Return constants from each rung's draws and the next rung's tilt: a place to begin."""
+        ends = np.cumsum(self.counts)
+        log_z = [0.0]
+        for rung, rise in enumerate(np.diff(self.ladder)):
+            draws = self.scores[:, ends[rung] - self.counts[rung] : ends[rung]].reshape(-1)
+            log_z.append(log_z[-1] + float(logsumexp(rise * draws)) - math.log(draws.size))
+        return np.array(log_z)
 
     def _found(
         self,
@@ -134,13 +143,15 @@ class TiltedDraws:
     ) -> FromTilted:
         n = len(left_out)
         flat = weights.reshape(-1)
+        is_certain = bool(self.hits.all())
         error = math.inf
         if np.isfinite(left_out).all():
             error = math.sqrt((n - 1) / n * float(np.sum((left_out - left_out.mean()) ** 2)))
         return FromTilted(
-            log_prob=float(logsumexp(flat[self.hits.reshape(-1)])), error=error, n_groups=n,
-            is_certain=bool(self.hits.all()), effective_draws=effective_sample_size(flat),
-            largest_share=largest_share(flat), log_z=log_z,
+            log_prob=0.0 if is_certain else float(logsumexp(flat[self.hits.reshape(-1)])),
+            error=error, n_groups=n, is_certain=is_certain,
+            effective_draws=effective_sample_size(flat), largest_share=largest_share(flat),
+            log_z=log_z,
         )  # fmt: skip
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
-from likely.rare.gradient.landscape import Landscape
+from likely.rare.gradient.landscape import Landscape, Reading
 from likely.rare.gradient.places import draw_rows
 from likely.rare.walk.tilting import log_acceptance, new_choices, proposal
 
@@ -26,12 +26,15 @@ class Step:
         n_accepted: Rows whose proposal was accepted.
         exchanged: Shape ``(G, R - 1)``: whether neighbours exchanged; False too where they were
             not asked, which is every other step.
+        n_arrived: Rows that came to the last rung and have been at the first since they were last
+            there; 0 without a ladder.
     """
 
     scores: Float[np.ndarray, "G R"]
     hits: Bool[np.ndarray, "G R"]
     n_accepted: int
     exchanged: Bool[np.ndarray, "G r"]
+    n_arrived: int
 
 
 class Walkers:
@@ -61,6 +64,7 @@ class Walkers:
         n_rungs, places = len(ladder), landscape.places
         self.rows = np.arange(n_groups * n_rungs).reshape(n_groups, n_rungs)  # at each rung
         self.choices = places.draw(places.log_probs, rng.random((self.rows.size, len(places))))
+        self._is_fresh = np.zeros(self.rows.size, dtype=bool)  # was first since it was last
         self._place = 0
         self.n_calls = 0
         self._n_steps = 0
@@ -104,30 +108,53 @@ class Walkers:
         self._n_steps += 1
         return Step(
             scores=self.scores[self.rows], hits=self.hits[self.rows], n_accepted=n_accepted,
-            exchanged=exchanged,
+            exchanged=exchanged, n_arrived=self._count_arrivals(),
         )  # fmt: skip
 
-    def _move(self, place: int) -> int:
-        landscape, betas, each = self.landscape, self.betas, np.arange(self.rows.size)
-        law = landscape.places.log_probs[place, : landscape.places.sizes[place]]
-        uniforms = self.rng.random((2, self.rows.size))
-        there = proposal(law, landscape.tilts_at(place, self.slopes[:, place]), betas)
-        old, new = self.choices[:, place], draw_rows(there, uniforms[0])
-        changed = new_choices(self.choices, place, new)
-        found = landscape.propose(changed, place)
-        self.n_calls += len(changed)
-        back = proposal(law, landscape.tilts_at(place, found.slopes[:, place]), betas)
-        log_ratio = log_acceptance(
+    def proposals(self, place: int) -> Float[np.ndarray, "n k"]:
+        """Return how likely each token of a place is to be proposed, row by row, nats."""
+        return self._leaning(place, self.slopes)
+
+    def weigh(
+        self, place: int, new: Int[np.ndarray, "n"], there: Float[np.ndarray, "n k"]
+    ) -> tuple[Reading, Float[np.ndarray, "n"]]:
+        """Return what rows are with one token changed, and by what ratio that is accepted.
+
+        Args:
+            place: Where it changes.
+            new: What it changes to, row by row.
+            there: As `proposals` gives it.
+
+        Returns:
+            What they are, and the log of the ratio.
+        """
+        places, betas, each = self.landscape.places, self.betas, np.arange(self.rows.size)
+        old, law = self.choices[:, place], places.log_probs[place]
+        found = self.landscape.propose(new_choices(self.choices, place, new), place)
+        self.n_calls += len(new)
+        back = self._leaning(place, found.slopes)
+        return found, log_acceptance(
             betas, found.scores - self.scores, (law[old], law[new]),
             (there[each, new], back[each, old]),
         )  # fmt: skip
+
+    def _leaning(self, place: int, slopes: Float[np.ndarray, "n P D"]) -> Float[np.ndarray, "n k"]:
+        places = self.landscape.places
+        tilts = self.landscape.tilts_at(place, slopes[:, place])
+        return proposal(places.log_probs[place, : places.sizes[place]], tilts, self.betas)
+
+    def _move(self, place: int) -> int:
+        uniforms = self.rng.random((2, self.rows.size))
+        there = self.proposals(place)
+        new = draw_rows(there, uniforms[0])
+        found, log_ratio = self.weigh(place, new, there)
         accepted = np.log1p(-uniforms[1]) < log_ratio  # of 1 - u, which is never 0
-        landscape.accept(accepted)
-        self.choices[accepted] = changed[accepted]
+        self.landscape.accept(accepted)
+        self.choices[accepted, place] = new[accepted]
         self.scores = np.where(accepted, found.scores, self.scores)
         self.hits = np.where(accepted, found.hits, self.hits)
         self.slopes[accepted, place:] = found.slopes[accepted, place:]
-        if not landscape.forgets:
+        if not self.landscape.forgets:
             self.slopes[accepted, :place] = found.slopes[accepted, :place]
         return int(accepted.sum())
 
@@ -145,6 +172,15 @@ class Walkers:
             self.rows[group, rung : rung + 2] = pair[::-1].copy()
         return exchanged
 
+    def _count_arrivals(self) -> int:
+        if len(self.ladder) == 1:
+            return 0
+        first, last = self.rows[:, 0], self.rows[:, -1]
+        self._is_fresh[first] = True
+        n_arrived = int(self._is_fresh[last].sum())
+        self._is_fresh[last] = False
+        return n_arrived
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trace:
@@ -156,12 +192,14 @@ class Trace:
         acceptance: Share of proposals that were accepted.
         exchange: The smallest share of exchanges between two neighbours of the ladder; 1 without
             neighbours.
+        n_arrived: Rows that came to the last rung from the first.
     """
 
     scores: Float[np.ndarray, "S G R"]
     hits: Bool[np.ndarray, "S G R"]
     acceptance: float
     exchange: float
+    n_arrived: int
 
     @classmethod
     def of(cls, steps: Iterator[Step]) -> "Trace":
@@ -174,6 +212,7 @@ class Trace:
             hits=np.stack([step.hits for step in found]),
             acceptance=sum(step.n_accepted for step in found) / found[0].scores.size / len(found),
             exchange=float(rates.min()) if rates.size else 1.0,
+            n_arrived=sum(step.n_arrived for step in found),
         )
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from likely.errors import CapabilityError, InputError, NumericalError
 from likely.rare.estimation import estimate_many
 from likely.rare.inputs import IndependentDistribution, iter_sample
 from likely.rare.method import METHODS, make_method
-from likely.rare.named import DISTRIBUTIONS, distribution
+from likely.rare.named import distribution
 from likely.rare.reading import Reader
 from likely.rare.result import RareEstimate
 from likely.rare.stored_truths import stored_truth
@@ -208,7 +208,6 @@ def _show(answers: Answers, look: Look, plan: Plan) -> str:
         problem=None,
         look=look,
         law=law,
-        law_sentence=DISTRIBUTIONS.load(law.name).sentence,
         has_bos=len(law.supports[0]) == 1,
         n_inputs=_about(law.n_inputs),
         n_chosen_by=plan.n_choice,

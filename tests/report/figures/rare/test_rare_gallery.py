@@ -26,4 +26,4 @@ def test_every_arm_has_its_figures_and_a_run_its_levels(tmp_path):
 def test_without_a_run_the_levels_are_missing():
     *_, last = draw_all([])
     assert isinstance(last, Missing)
-    assert "no run was given" in last.reason
+    assert "no method of splitting" in last.reason

@@ -88,8 +88,9 @@ def estimate_against_truth(rows: Sequence[Row], arm: str = "calls") -> Drawing:
 def _span(table: pd.DataFrame) -> tuple[int, int, int, int]:
     """Return the exponents where the panels begin and end: across, then upright."""
     left, right = math.floor(_least(table["q_low"])), math.ceil(float(table["q_high"].max()))
-    highest = table["p_high"].where(np.isneginf(table["p"]), table["p"])
-    return left, right, left - BELOW, max(right, math.floor(float(highest.max())) + 1)
+    highest = float(table["p_high"].where(np.isneginf(table["p"]), table["p"]).max())
+    top = math.floor(highest) + 1
+    return left, right, left - BELOW, max(right, top if highest > 0.0 else min(top, 0))
 
 
 def _least(values: pd.Series) -> float:

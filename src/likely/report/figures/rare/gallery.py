@@ -8,7 +8,7 @@ from likely.core.registry import Registry
 from likely.rare.bench.running import Row
 from likely.rare.result import RareEstimate
 from likely.report.figures.drawing import Drawing, Missing
-from likely.report.figures.rare.levels import NAME, run_of_levels
+from likely.report.figures.rare.levels import levels_of_rows, run_of_levels
 
 Draw: TypeAlias = Callable[[Sequence[Row], str], Drawing | Missing]
 
@@ -32,12 +32,9 @@ def draw_all(
 
     Args:
         rows: Of a comparison.
-        run: An estimate of a method of splitting.
+        run: An estimate of a method of splitting; None for the one that the comparison has kept.
         truth: The probability of that event, if it is known.
     """
     arms = dict.fromkeys(str(row["arm"]) for row in rows)
     drawn = [FIGURES.load(name)(rows, arm) for arm in arms for name in FIGURES.names()]
-    if run is None:
-        reason = "no run was given; pass an estimate of a method of splitting"
-        return (*drawn, Missing(name=NAME, reason=reason))
-    return (*drawn, run_of_levels(run, truth))
+    return (*drawn, levels_of_rows(rows) if run is None else run_of_levels(run, truth))
