@@ -51,8 +51,23 @@ def test_each_level_counts_the_score(spherical, streams):
     found = split(score, spherical(2), CONFIG, streams=streams(2))[0]
     level = found.runs[0].levels[0].level
     truth = float(norm.sf(3.0 + level) * norm.sf(0.5 + level))
-    shares = [run.levels[0].n_alive / 200 for run in found.runs]
+    shares = [math.exp(run.levels[0].log_prob) for run in found.runs]
+    bounds = [run.levels[0].n_alive / 200 for run in found.runs]
+    assert np.mean(bounds) > 1.05 * np.mean(shares)
     assert abs(np.mean(shares) - truth) < 4.0 * math.sqrt(truth * (1.0 - truth) / 2000)
+
+
+def test_a_level_that_bounds_alone_reach_leaves_the_estimate(spherical, streams):
+    score = TwoWalls(2.0, 2.6)
+    few = replace(CONFIG, n_particles=30, n_replicates=40)
+    found = split(score, spherical(2), few, streams=streams(4))[0]
+    inner = [level for run in found.runs for level in run.levels[:-1]]
+    assert any(math.isinf(level.log_prob) for level in inner)  # 30 particles, no score among them
+    assert all(level.n_alive for level in inner)
+    assert math.isfinite(found.combined.high)
+    truth = float(norm.sf(2.0) * norm.sf(2.6))
+    ratios = np.array([math.exp(run.log_prob) for run in found.runs]) / truth
+    assert abs(ratios.mean() - 1.0) < 4.0 * ratios.std(ddof=1) / math.sqrt(40)
 
 
 def test_a_bound_that_no_score_reaches_is_an_estimate_of_zero(spherical, streams):

@@ -75,11 +75,14 @@ def run_levels(
             exact = yield Request(states=kernel.states(here.particles.take(alive)), floor=level)
             counted = alive[exact >= level]
         record = _reached(here, level, counted, _tilt(kernel, here, counted))
+        is_last = level >= config.threshold or not len(alive)
+        if not is_last:
+            record = replace(record, n_alive=len(alive))
         if config.runner_up and len(counted):
             states = kernel.states(here.particles.take(counted[:_N_SEEN]))
             rivals = yield Request(states=states, wish="runner_up")
             record = replace(record, runner_up=_histogram(rivals))
-        if level >= config.threshold or not len(alive):
+        if is_last:
             done.append(record)
             here = replace(here, log_prob=record.log_prob)
             stop: Stop = "threshold" if len(counted) else "extinct"
@@ -261,7 +264,7 @@ def _finished(
             ancestors, n_particles=len(here.scores), n_draws=len(done) - 1,
             weights=None if tilt is None else np.exp(tilt),
         )  # fmt: skip
-    reached = [level.log_prob for level in done if level.n_alive]
+    reached = [level.log_prob for level in done if math.isfinite(level.log_prob)]
     return Run(
         log_prob=here.log_prob if stop in ("threshold", "extinct") else None,
         stop=stop,

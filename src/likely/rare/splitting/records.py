@@ -35,8 +35,10 @@ class Level:
     Attributes:
         level: The score that had to be reached.
         n_particles: Particles before.
-        n_alive: Those whose score reached it.
-        log_prob: Log of the product of all shares up to here.
+        n_alive: Those whose score reached it; where particles climb by a bound, whose bound did,
+            but at the last level the score in any case.
+        log_prob: Log of the estimate for this level, of the score itself: the product of the
+            shares before it, times the share whose score reaches it.
         n_ancestors: First particles from which those alive descend.
         moves: What the moves then did; none at the last level.
         score_lag1: Correlation of scores one step apart, over particles and steps; None where
