@@ -47,10 +47,10 @@ def test_what_the_bound_misses_is_counted(spherical, streams, close_to, second):
 
 def test_each_level_counts_the_score(spherical, streams):
     # at the first levels nothing has been climbed: the share is that of plain draws
-    score = TwoWalls(3.0, 0.5)
+    score = TwoWalls(1.5, 1.5)
     found = split(score, spherical(2), CONFIG, streams=streams(2))[0]
     level = found.runs[0].levels[0].level
-    truth = float(norm.sf(3.0 + level) * norm.sf(0.5 + level))
+    truth = float(norm.sf(1.5 + level) ** 2)
     shares = [math.exp(run.levels[0].log_prob) for run in found.runs]
     bounds = [run.levels[0].n_alive / 200 for run in found.runs]
     assert np.mean(bounds) > 1.05 * np.mean(shares)
