@@ -71,9 +71,9 @@ class GaAmls:
     kernel: str = "aug"
     mode: Mode = "two_stage"
     start: str = "prior"
-    n_particles: int = 500
+    n_particles: int = 400
     survival: float = 0.5
-    n_steps: int = 10
+    n_steps: int = 5
     n_replicates: int = 4
     n_components: int = 4
     ridge: float = 1e-5
