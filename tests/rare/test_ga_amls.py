@@ -1,17 +1,22 @@
 """Splitting under fitted activations: the law's own probability, the same in any company."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from likely import rare
 from likely.errors import InputError
 from likely.rare.activations import collect
+from likely.rare.last_place import collect_by_last_place
 from likely.rare.method import Task
 from likely.rare.prior.fit import fit_prior
+from likely.rare.prior.grouped_fit import fit_grouped
+from likely.rare.prior.options import FitOptions
 
-FEW = {"n_particles": 200, "n_steps": 5, "n_replicates": 4}
+FEW = {"n_particles": 200, "n_steps": 5, "n_replicates": 4, "prior": "student"}
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +29,6 @@ def law(gpt2):
 @pytest.fixture(scope="module")
 def draws(gpt2, law):
     """Winners of many states of the law that is fitted at budget 2048, by plain sampling."""
-    import torch
-
     task = Task(model=gpt2, distribution=law, events=(rare.token(0, gpt2),), budget=2048)
     activations = collect(task)
     prior = fit_prior(activations.states, kind="student")
@@ -92,3 +95,37 @@ def test_unusable_options_get_one_line(gpt2, law, options, part):
 def test_events_of_several_steps_are_refused(gpt2, law):
     with pytest.raises(InputError, match="events of one token"):
         rare.estimate(gpt2, law, rare.continuation([1, 2], gpt2), budget=256)
+
+
+def test_by_default_the_law_is_that_of_the_last_place_where_it_can_be(gpt2, law, draws):
+    few = {"n_particles": 20, "n_steps": 1, "n_replicates": 2}
+    listed = rare.listed(law.sample(200, rng=np.random.default_rng(4)).tolist(), gpt2)
+    kinds = [
+        rare.estimate(gpt2, one, int(draws.argmax()), budget=budget, **few).log_prob.diagnostics[
+            "prior"
+        ]
+        for one, budget in ((law, 256), (law, 100), (listed, 256))
+    ]
+    assert kinds == ["last_place", "student", "student"]
+
+
+def test_estimates_by_the_last_place_are_the_fitted_laws_probabilities(gpt2, law):
+    task = Task(model=gpt2, distribution=law, events=(rare.token(0, gpt2),), budget=1024)
+    found = collect_by_last_place(task)
+    prior = fit_grouped(
+        found.activations.states, found.groups, found.log_weights, FitOptions(n_components=2)
+    )
+    rng = np.random.default_rng(1)
+    drawn = replace(prior, log_drawn=prior.log_weights).draw_mixing(100_000, rng=rng)
+    states = prior.assemble(prior.draw_gaussian(100_000, rng=rng), drawn)
+    logits = found.activations.readout.logits(torch.from_numpy(states))
+    counts = np.bincount(logits.argmax(dim=1).numpy(), minlength=gpt2.info.n_vocab)
+    targets = some(counts, gpt2, 2)
+    options = {**FEW, "prior": "last_place", "n_components": 2, "level": 0.999}
+    for one, target in zip(
+        rare.estimate_many(gpt2, law, targets, budget=1024, **options), targets, strict=True
+    ):
+        counted = math.log(counts[target] / 100_000)
+        slack = 4.0 / math.sqrt(counts[target])
+        assert one.log_prob.low - slack <= counted <= one.log_prob.high + slack
+        assert abs(one.log_prob.diagnostics["bulk_log_ratio"]) < 1.0

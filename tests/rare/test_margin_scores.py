@@ -56,3 +56,22 @@ def test_runner_ups_are_the_best_that_are_no_winners():
     logits[25:, 3] = -np.inf
     found = scores.runner_up(states, np.repeat([0, 1], 25))
     np.testing.assert_array_equal(found, logits.argmax(axis=1))
+
+
+def test_bounds_are_margins_over_the_tokens_met_before_they_were_settled():
+    read = readout()
+    scores = MarginScores(read, EVENTS, np.array([0, 1, 2]))
+    rng = np.random.default_rng(2)
+    states, run = rng.normal(size=(60, 24)), np.repeat([0, 1, 2], 20)
+    assert scores(states, run, np.full(60, -np.inf)).shape == (60,)
+    scores.settle()
+    found = scores.upper(states, run)
+    np.testing.assert_allclose(found, scores(states, run, np.full(60, -np.inf)), atol=1e-5)
+    others = rng.normal(size=(60, 24))
+    bound = scores.upper(others, run)
+    exact = scores(others, run, np.full(60, -np.inf))
+    assert (bound >= exact - 1e-5).all()
+    assert (bound > exact + 1e-3).any()  # tokens that were not met are not known
+    np.testing.assert_array_equal(bound, scores.upper(others, run))  # nor are those met since
+    parts = [scores.upper(others[i : i + 1], run[i : i + 1]) for i in range(60)]
+    np.testing.assert_allclose(np.concatenate(parts), bound, atol=1e-5)

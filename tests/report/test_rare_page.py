@@ -178,3 +178,10 @@ def test_many_levels_are_thinned_and_the_page_says_so():
     _, body, _ = page_of([found])
     assert "500 levels; 60 of them are shown, evenly spread" in body
     assert math.isclose(found.levels[-1]["log_prob"], math.log(2e-9))
+
+
+def test_runs_that_were_given_up_are_no_estimate_of_zero():
+    _, body, lead = page_of([make.zero(1.0, diagnostics={"given_up": 2})])
+    assert "no estimate" in body
+    assert "Zero is no proof." not in body
+    assert "given up" in lead

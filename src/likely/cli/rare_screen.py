@@ -146,11 +146,17 @@ def _cells(one: RareEstimate, known: Truth | None) -> list[str]:
         true = often(log_of(prob.value)) if prob.value else f"at most {often(log_of(prob.high))}"
     return [
         repr(one.event.name),
-        "not seen" if one.is_zero else often(log.value),
+        _estimate(one),
         between(log.low, log.high),
-        prob_text(log.value),
+        "none" if one.is_given_up else prob_text(log.value),
         true,
     ]
+
+
+def _estimate(one: RareEstimate) -> str:
+    if one.is_given_up:
+        return "no estimate"
+    return "not seen" if one.is_zero else often(one.log_prob.value)
 
 
 def _trust(one: RareEstimate) -> str:

@@ -4,12 +4,12 @@ Methods that work on activations (QLD, GLD, splitting) share one stream of input
 seed they see the same activations and differ by what they make of them alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from likely.errors import InputError
 from likely.rare.batches import ROWS, Batches
@@ -73,6 +73,20 @@ def collect(task: Task) -> Activations:
         InputError: An event has several steps, or the states take too much memory.
         NumericalError: A state is not finite.
     """
+    names = task.path(None, STREAM)
+    return states_of(task, iter_sample(task.distribution, task.budget, seed=task.seed, names=names))
+
+
+def states_of(task: Task, blocks: Iterable[Int[np.ndarray, "b T"]]) -> Activations:
+    """Return the states of inputs that are given, as many as the budget.
+
+    Args:
+        task: Whose model reads them.
+        blocks: The inputs.
+
+    Raises:
+        CapabilityError, InputError, NumericalError: As for `collect`.
+    """
     require_one_step(task, "over activations")
     meter = Meter(progress=task.progress)
     batches = Batches(task.model, meter)
@@ -84,8 +98,7 @@ def collect(task: Task) -> Activations:
         )
     states = np.empty((task.budget, width), dtype=np.float32)
     place = 0
-    names = task.path(None, STREAM)
-    for inputs in iter_sample(task.distribution, task.budget, seed=task.seed, names=names):
+    for inputs in blocks:
         states[place : place + len(inputs)] = batches.states(inputs)
         place += len(inputs)
     readout = Readout.of(batches.network, dtype=torch.float64)

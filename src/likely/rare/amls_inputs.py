@@ -76,6 +76,13 @@ class InputKernel:
         """Return the numbers."""
         return particles.position
 
+    def log_tilt(self, particles: Particles) -> None:
+        """Return None: inputs begin by their own law."""
+
+    def tempered(self, power: float) -> "InputKernel":
+        """Return the kernel itself: all inputs count for one."""
+        return self
+
 
 class InputScores:
     """Margins of inputs that are given as numbers.

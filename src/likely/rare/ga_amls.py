@@ -20,11 +20,14 @@ from jaxtyping import Float
 
 from likely.errors import InputError
 from likely.rare.activations import Activations, collect
+from likely.rare.last_place import collect_by_last_place, serves
 from likely.rare.margin_scores import MarginScores
 from likely.rare.method import Task
 from likely.rare.network import Readout
 from likely.rare.prior.fit import fit_prior
-from likely.rare.prior.protocol import FitRecord, LatentPrior
+from likely.rare.prior.grouped_fit import fit_grouped
+from likely.rare.prior.options import FitOptions
+from likely.rare.prior.protocol import FitRecord, Latent
 from likely.rare.result import Found, Quantity, Spent
 from likely.rare.splitting.bulk import with_bulk
 from likely.rare.splitting.config import Mode, SplittingConfig
@@ -33,6 +36,7 @@ from likely.rare.splitting.records import Splitting
 from likely.rare.splitting_answer import splitting_answer
 
 STARTS = ("prior", "empirical")
+LAST_PLACE = "last_place"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +44,11 @@ class GaAmls:
     """Splits the probability of each event under a law fitted to activations.
 
     Attributes:
-        prior: Law that is fitted: ``student``, ``gaussian``, ``student_mixture``,
-            ``gaussian_mixture`` or ``marginals``.
+        prior: Law that is fitted. ``last_place``: given the token of the last place that varies,
+            whose own law is known; it needs independent places and four inputs for each such
+            token. ``student``, ``gaussian``, ``student_mixture``, ``gaussian_mixture`` or
+            ``marginals``: of all states alike. ``auto``: ``last_place`` where it can be fitted,
+            else ``student``.
         kernel: How particles move: ``aug``, ``mala_radial``, or ``mala`` to see it fail.
         mode: ``two_stage`` (unbiased), ``adaptive``, ``clones`` or ``last_particle``.
         start: ``prior``: the estimate is all of the fitted law. ``empirical``: the share of the
@@ -50,7 +57,7 @@ class GaAmls:
         survival: Share that reaches the next level.
         n_steps: Kernel steps at each level.
         n_replicates: Independent runs, besides the pilot.
-        n_components: Of a mixture.
+        n_components: Of a mixture; of ``last_place``, shapes that tokens may have.
         ridge: Added to the scale matrix, as a share of its mean diagonal.
 
     Raises:
@@ -60,14 +67,14 @@ class GaAmls:
     name: ClassVar[str] = "ga-amls"
     quantity: ClassVar[Quantity] = "activations"
 
-    prior: str = "student"
+    prior: str = "auto"
     kernel: str = "aug"
     mode: Mode = "two_stage"
     start: str = "prior"
-    n_particles: int = 1000
+    n_particles: int = 400
     survival: float = 0.5
-    n_steps: int = 20
-    n_replicates: int = 8
+    n_steps: int = 5
+    n_replicates: int = 4
     n_components: int = 4
     ridge: float = 1e-5
 
@@ -79,51 +86,69 @@ class GaAmls:
 
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return the probability of each event under the fitted law, from one fit for all."""
-        activations = collect(task)
+        fit = self.fitted(task)
+        margins = fit.activations.margins(task.events)
+        share = fit.spent.divided(len(task.events))
         began = time.perf_counter()
-        prior = fit_prior(
-            activations.states, kind=self.prior, ridge=self.ridge, n_components=self.n_components
-        )
-        margins = activations.margins(task.events)
-        fitted = Spent(scores=len(activations), seconds=time.perf_counter() - began)
-        share = (activations.spent + fitted).divided(len(task.events))
-        began = time.perf_counter()
-        results = self._split(task, activations, prior)
+        results = self.split(task, fit)
         seconds = (time.perf_counter() - began) / len(results)
         return tuple(
             self._found(
-                one, prior, column - event.above,
+                one, fit, column - event.above,
                 share + Spent(scores=one.n_scored, seconds=seconds),
             )
             for one, column, event in zip(results, margins.T, task.events, strict=True)
         )  # fmt: skip
 
-    def _split(
-        self, task: Task, activations: Activations, prior: LatentPrior
-    ) -> tuple[Splitting, ...]:
+    def fitted(self, task: Task) -> "Fitted":
+        """Return the states of the inputs and the law that is fitted to them."""
+        kind = self.prior
+        if kind == "auto":
+            kind = LAST_PLACE if serves(task) else "student"
+        if kind == LAST_PLACE:
+            found = collect_by_last_place(task)
+            began = time.perf_counter()
+            options = FitOptions(ridge=self.ridge, n_components=self.n_components)
+            grouped = fit_grouped(
+                found.activations.states, found.groups, found.log_weights, options
+            )
+            return Fitted(
+                activations=found.activations, prior=grouped, weights=found.weights,
+                seconds=time.perf_counter() - began,
+            )  # fmt: skip
+        activations = collect(task)
+        began = time.perf_counter()
+        prior = fit_prior(
+            activations.states, kind=kind, ridge=self.ridge, n_components=self.n_components
+        )
+        seconds = time.perf_counter() - began
+        return Fitted(activations=activations, prior=prior, weights=None, seconds=seconds)
+
+    def split(self, task: Task, fit: "Fitted") -> tuple[Splitting, ...]:
+        """Return the splitting of each event under a law that was fitted."""
         config = SplittingConfig(
             mode=self.mode, kernel=self.kernel, n_particles=self.n_particles,
             survival=self.survival, n_steps=self.n_steps, n_replicates=self.n_replicates,
             level=task.level, runner_up=True,
         )  # fmt: skip
         n = len(task.events)
-        readout = activations.readout
+        readout = fit.activations.readout
         single = Readout(
             weight=readout.weight.float(), bias=readout.bias.float(),
             is_centred=readout.is_centred, epsilon=readout.epsilon,
         )  # fmt: skip
         scorer = MarginScores(single, task.events, np.arange(n))
         return split(
-            scorer, prior, config, n_targets=n,
+            scorer, fit.prior, config, n_targets=n,
             streams=lambda target, part: task.stream(task.events[target], self.name, part),
         )  # fmt: skip
 
     def _found(
-        self, result: Splitting, prior: LatentPrior, leads: Float[np.ndarray, "n"], spent: Spent
+        self, result: Splitting, fit: "Fitted", leads: Float[np.ndarray, "n"], spent: Spent
     ) -> Found:
         if all(run.levels for run in result.runs):
-            result = with_bulk(result, leads)
-        record, warnings = prior.record, []
+            result = with_bulk(result, leads, weights=fit.weights)
+        record, warnings = fit.prior.record, []
         hybrid = result.hybrid if self.start == "empirical" else None
         if self.start == "empirical" and hybrid is None:
             warnings.append("no level that the sample reaches: the whole is the fitted law's")
@@ -133,6 +158,28 @@ class GaAmls:
             result, spent=spent, hybrid=hybrid, warnings=warnings,
             diagnostics={**_of_prior(record), **_of_bulk(result)},
         )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """States and the law fitted to them.
+
+    Attributes:
+        activations: The states.
+        prior: The law.
+        weights: Shape ``(n,)``, what each state counts for; None for equal shares.
+        seconds: That the fit took.
+    """
+
+    activations: Activations
+    prior: Latent
+    weights: Float[np.ndarray, "n"] | None
+    seconds: float
+
+    @property
+    def spent(self) -> Spent:
+        """Return what reading and fitting took."""
+        return self.activations.spent + Spent(scores=len(self.activations), seconds=self.seconds)
 
 
 def _of_prior(record: FitRecord | None) -> dict[str, float | int | str]:

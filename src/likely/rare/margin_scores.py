@@ -2,7 +2,8 @@
 
 A margin is what the best winner leads by over the best of all other tokens. Against any few of the
 others it can only be larger, so an activation that falls short of a floor against the tokens that
-won before falls short of it for good; the whole vocabulary is asked for the rest.
+won before falls short of it for good; the whole vocabulary is asked for the rest. Where a bound is
+enough, those tokens alone are asked.
 """
 
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ class MarginScores:
         self.n_whole = 0
         self._screen = Screen(readout)
         self._rivals: list[dict[int, int]] = [{} for _ in events]  # id to how often it was best
+        self._settled: list[Int[torch.Tensor, "k"]] = []
 
     def __call__(
         self,
@@ -66,6 +68,37 @@ class MarginScores:
             for kind in np.unique(kinds):
                 rows = np.flatnonzero(kinds == kind)
                 found[rows] = self._of_event(int(kind), unit[torch.from_numpy(rows)], floor[rows])
+        return found
+
+    def settle(self) -> None:
+        """Fix the tokens that `upper` knows of: for each event those that were best so far."""
+        self._settled = [torch.tensor(sorted(one), dtype=torch.int64) for one in self._rivals]
+
+    def upper(
+        self, states: Float[np.ndarray, "n D"], run: Int[np.ndarray, "n"]
+    ) -> Float[np.ndarray, "n"]:
+        """Return the margin of each state over the tokens that were settled, less what is asked.
+
+        Args:
+            states: Before the final norm.
+            run: Whose they are.
+
+        Returns:
+            Shape ``(n,)``; infinite where none is settled.
+        """
+        self.n_scored += len(states)
+        with torch.inference_mode():
+            unit = self.readout.normed(torch.from_numpy(states)).float()
+            found = np.full(len(states), np.inf)
+            kinds = self.runs[run]
+            for kind in np.unique(kinds):
+                ids, event = self._settled[kind], self.events[kind]
+                if len(ids):
+                    rows = np.flatnonzero(kinds == kind)
+                    mine = unit[torch.from_numpy(rows)]
+                    own = self._logits(mine, torch.tensor(event.winners)).amax(dim=1)
+                    lead = own - self._logits(mine, ids).amax(dim=1)
+                    found[rows] = lead.double().numpy() - event.above
         return found
 
     def runner_up(

@@ -145,16 +145,22 @@ class RareEstimate(Stored):
 
     @property
     def is_zero(self) -> bool:
-        """Whether the estimate itself is 0; the interval still says how large it may be."""
+        """Whether the estimate is 0, or missing; the interval still says how large it may be."""
         return self.log_prob.value == -math.inf
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether there is no estimate at all, not even of 0: only the upper end says something."""
+        return bool(self.log_prob.diagnostics.get("given_up", 0))
 
     def summary(self) -> str:
         """Return the estimate and its warnings as lines for a person."""
         log = self.log_prob
         ends = f"{prob_text(log.low)} to {prob_text(log.high)} at {log.level:.0%}"
+        value = "no estimate" if self.is_given_up else prob_text(log.value)
         lines = [
             f"{self.event.name!r} under {self.distribution!r} ({self.model}, {log.method}): "
-            f"{prob_text(log.value)} ({ends}; {self.spent.calls:,} calls)",
+            f"{value} ({ends}; {self.spent.calls:,} calls)",
             *(f"warning: {text}" for text in self.warnings),
         ]
         return "\n".join(lines)

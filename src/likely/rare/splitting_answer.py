@@ -27,9 +27,9 @@ def splitting_answer(
         diagnostics: Further figures.
         warnings: Further sentences.
     """
-    combined = result.combined
+    combined, n_given_up = result.combined, count_given_up(result)
     log_prob, low, high = combined.log_prob, combined.low, combined.high
-    basis, given_up = combined.basis, () if log_prob is not None else (GIVEN_UP,)
+    basis, given_up = combined.basis, (GIVEN_UP,) if n_given_up else ()
     if hybrid is not None:
         log_prob, low, high = hybrid.log_prob, hybrid.low, hybrid.high
         basis = f"the sample up to a margin of {hybrid.level:.3g}, and beyond it {basis}"
@@ -46,6 +46,7 @@ def splitting_answer(
             "kernel": result.kernel,
             "levels": max(len(run.levels) for run in result.runs),
             "extinct": result.n_extinct,
+            **({"given_up": n_given_up} if n_given_up else {}),
             "ancestors": min(run.n_ancestors for run in result.runs),
             "log_floor": combined.floor,
             **({} if error is None else {"relative_error": error}),
@@ -60,6 +61,20 @@ def splitting_answer(
             for row in levels_table(result.runs[0])
         ),
     )
+
+
+def count_given_up(result: Splitting) -> int:
+    """Return how many runs were given up, where that leaves no estimate; else 0.
+
+    A pilot that was given up counts where no replicate came further: what is then 0 is not the
+    probability, but the share of a step that was too large.
+    """
+    combined = result.combined.log_prob
+    if combined is not None and math.isfinite(combined):
+        return 0
+    runs = sum(run.log_prob is None for run in result.runs)
+    pilot = result.pilot
+    return runs + int(pilot is not None and pilot.stop in ("stuck", "max_levels"))
 
 
 def _one_run(runs: Sequence[Run]) -> dict[str, float]:

@@ -65,7 +65,7 @@ def test_a_job_may_ask_nothing():
 
 
 def rival() -> Generator[Request, np.ndarray, list]:
-    answer = yield Request(states=np.zeros((2, 2)), wants_runner_up=True)
+    answer = yield Request(states=np.zeros((2, 2)), wish="runner_up")
     return list(answer.tolist())
 
 

@@ -82,12 +82,8 @@ class BenchConfig:
 FEW_CALLS: Options = (
     ("amls-inputs", "n_steps", 2),
     ("amls-inputs", "n_replicates", 3),
-    ("ga-amls", "n_particles", 100),
-    ("ga-amls", "n_steps", 10),
-    ("ga-amls", "n_replicates", 3),
 )
-"""For budgets of a thousand calls or so: else splitting over inputs has two particles a run, and
-splitting over activations takes many times as long as any other method."""
+"""For budgets of a thousand calls or so: else splitting over inputs has two particles a run."""
 
 PRESETS = {
     "smoke": BenchConfig(

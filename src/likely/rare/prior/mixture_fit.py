@@ -106,12 +106,7 @@ def _start(
 ) -> _Mixture:
     """Return components around spread centres, all with the scatter within their cells."""
     rng = options.rng if options.rng is not None else generator(0, "rare", "mixture")
-    centres = _spread_centres(u, options.n_components, rng=rng)
-    nearest = _nearest(u, centres)
-    for _ in range(_N_ROUNDS):
-        held = [np.flatnonzero(nearest == k) for k in range(len(centres))]
-        centres = np.stack([u[rows].mean(axis=0) for rows in held if len(rows)])
-        nearest = _nearest(u, centres)
+    centres, nearest = _cells(u, options.n_components, rng=rng)
     counts = np.bincount(nearest, minlength=len(centres))
     within = covariance(u - centres[nearest])
     base = cholesky_whitening(np.zeros(u.shape[1]), within + floor, ridge=0.0)
@@ -121,6 +116,26 @@ def _start(
         parts=tuple(replace(base, centre=centre) for centre in centres[kept]),
         tails=np.full(int(kept.sum()), tail),
     )
+
+
+def spread_cells(
+    u: Float[np.ndarray, "n d"], k: int, *, rng: np.random.Generator
+) -> Int[np.ndarray, " n"]:
+    """Return the cell of each row, of at most ``k`` around centres spread over the rows."""
+    return _cells(u, k, rng=rng)[1]
+
+
+def _cells(
+    u: Float[np.ndarray, "n d"], k: int, *, rng: np.random.Generator
+) -> tuple[Float[np.ndarray, "k d"], Int[np.ndarray, " n"]]:
+    """Return centres after some rounds of nearest-centre assignment, and each row's nearest."""
+    centres = _spread_centres(u, k, rng=rng)
+    nearest = _nearest(u, centres)
+    for _ in range(_N_ROUNDS):
+        held = [np.flatnonzero(nearest == one) for one in range(len(centres))]
+        centres = np.stack([u[rows].mean(axis=0) for rows in held if len(rows)])
+        nearest = _nearest(u, centres)
+    return centres, nearest
 
 
 def _spread_centres(

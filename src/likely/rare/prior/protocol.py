@@ -43,8 +43,8 @@ class Prior(Protocol):
 
 
 @runtime_checkable
-class LatentPrior(Prior, Protocol):
-    """A prior that is the image of a Gaussian vector and of a few mixing numbers.
+class Latent(Protocol):
+    """A law of states that is the image of a Gaussian vector and of a few mixing numbers.
 
     The Gaussian part may be kept in whatever coordinates make `assemble` cheap: what matters is
     that `draw_gaussian` draws from its law, a centred Gaussian, and that the two parts are
@@ -74,6 +74,24 @@ class LatentPrior(Prior, Protocol):
         self, gaussian: Float[np.ndarray, "n g"], mixing: Float[np.ndarray, "n m"]
     ) -> Float[np.ndarray, "n D"]:
         """Return the states of both parts."""
+        ...
+
+
+@runtime_checkable
+class LatentPrior(Latent, Prior, Protocol):
+    """A prior that has a latent form too."""
+
+
+@runtime_checkable
+class Tilted(Latent, Protocol):
+    """A latent law whose mixing numbers are drawn from another law than their own."""
+
+    def log_tilt(self, mixing: Float[np.ndarray, "n m"]) -> Float[np.ndarray, " n"]:
+        """Return the log of what each draw counts for: its own law over the one drawn from."""
+        ...
+
+    def tempered(self, power: float) -> "Tilted":
+        """Return the law whose moves keep the one drawn from times a power of those weights."""
         ...
 
 

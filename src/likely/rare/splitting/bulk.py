@@ -18,7 +18,11 @@ MISMATCH = 0.5
 
 
 def with_bulk(
-    found: Splitting, scores: Float[np.ndarray, " n"], *, n_least: int = 100
+    found: Splitting,
+    scores: Float[np.ndarray, " n"],
+    *,
+    n_least: int = 100,
+    weights: Float[np.ndarray, " n"] | None = None,
 ) -> Splitting:
     """Return a result with the check of its bulk, the hybrid estimate, and what they warn of.
 
@@ -26,7 +30,9 @@ def with_bulk(
         found: Replicates of one target with levels that they share (mode ``two_stage``, or levels
             given); of others, the levels of the first run are checked and there is no hybrid.
         scores: Shape ``(n,)``, scores of the states that the prior was fitted to.
-        n_least: A level is compared if at least so many of them reach it.
+        n_least: A level is compared if at least so many of them reach it, or as few of unequal
+            weight as are worth as many.
+        weights: Shape ``(n,)``, what each of them counts for, of sum 1; None for equal shares.
 
     Raises:
         InputError: No score, or no run with levels.
@@ -41,15 +47,15 @@ def with_bulk(
     if not all(run.levels for run in found.runs):
         raise InputError(f"a bulk check needs runs with levels; the mode {found.mode!r} keeps none")
     levels = tuple(one.level for one in found.runs[0].levels)
-    n_reaching = [int(np.count_nonzero(scores >= level)) for level in levels]
-    depth = sum(one >= n_least for one in n_reaching)
+    shares = np.full(len(scores), 1.0 / len(scores)) if weights is None else weights
+    reached = [_reaching(shares[scores >= level]) for level in levels]
+    depth = sum(one[0] >= n_least for one in reached)
     shared = _share_levels(found.runs, depth)
     runs = found.runs if shared else found.runs[:1]
     bulk = tuple(
-        _compared(levels[k], n_reaching[k], len(scores), [_log_at(run, k) for run in runs])
-        for k in range(depth)
+        _compared(levels[k], reached[k], [_log_at(run, k) for run in runs]) for k in range(depth)
     )
-    hybrid = _hybrid(found, bulk[-1], len(scores)) if bulk and shared else None
+    hybrid = _hybrid(found, bulk[-1]) if bulk and shared else None
     return replace(found, bulk=bulk, hybrid=hybrid, warnings=(*found.warnings, *_warn(bulk)))
 
 
@@ -69,10 +75,17 @@ def _log_at(run: Run, k: int) -> float:
     return run.levels[k].log_prob if k < len(run.levels) else -math.inf
 
 
-def _compared(level: float, n_reaching: int, n: int, logs: Sequence[float]) -> BulkLevel:
+def _reaching(shares: Float[np.ndarray, " k"]) -> tuple[int, float]:
+    """Return how many equal shares these are worth, and their sum."""
+    total = float(shares.sum())
+    return (round(total**2 / float(np.square(shares).sum())) if len(shares) else 0), total
+
+
+def _compared(level: float, reached: tuple[int, float], logs: Sequence[float]) -> BulkLevel:
     """Return one level under the prior and in the fitted states."""
     log_prob = log_sum(logs) - math.log(len(logs))
-    log_empirical = math.log(n_reaching / n)
+    n_reaching, share = reached
+    log_empirical = math.log(share)
     return BulkLevel(
         level=level,
         log_prob=log_prob,
@@ -82,7 +95,7 @@ def _compared(level: float, n_reaching: int, n: int, logs: Sequence[float]) -> B
     )
 
 
-def _hybrid(found: Splitting, last: BulkLevel, n: int) -> Hybrid | None:
+def _hybrid(found: Splitting, last: BulkLevel) -> Hybrid | None:
     """Return the fitted states' share at a level times the prior's tail beyond it.
 
     The tail is the ratio of the mean estimates of the event and of the level. Its error is that of
@@ -95,8 +108,8 @@ def _hybrid(found: Splitting, last: BulkLevel, n: int) -> Hybrid | None:
         return None
     starts = [run.levels[depth].log_prob for run in runs]
     log_tail = log_sum(ends) - log_sum(starts)
-    share = math.exp(last.log_empirical)
-    counted = float(norm.isf(0.5 - 0.5 * found.level)) * math.sqrt((1.0 - share) / (share * n))
+    share = min(1.0, math.exp(last.log_empirical))
+    counted = float(norm.isf(0.5 - 0.5 * found.level)) * math.sqrt((1.0 - share) / last.n_reaching)
     half = math.hypot(counted, _ratio_half_width(ends, starts, level=found.level))
     log_prob = last.log_empirical + log_tail
     return Hybrid(

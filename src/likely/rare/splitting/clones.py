@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from likely.errors import NumericalError
 from likely.rare.splitting.config import Schedule, SplittingConfig
-from likely.rare.splitting.levels import quantile_level
+from likely.rare.splitting.levels import log_mean_tilt, quantile_level
 from likely.rare.splitting.lockstep import Request
 from likely.rare.splitting.moving import walk
 from likely.rare.splitting.particles import Kernel
@@ -66,7 +66,10 @@ def run_clones(
     for _ in range(config.max_levels * math.ceil(n / k)):
         level = quantile_level(scores, (n - k + 1) / n)
         if level >= config.threshold:
-            log_prob += math.log(np.count_nonzero(scores >= config.threshold) / n)
+            reached = scores >= config.threshold
+            tilt = kernel.log_tilt(particles)
+            log_prob += math.log(np.count_nonzero(reached) / n)
+            log_prob += log_mean_tilt(None if tilt is None else tilt[reached])
             stop = "threshold"
             break
         dead, alive = np.flatnonzero(scores <= level), np.flatnonzero(scores > level)
@@ -93,7 +96,7 @@ def run_clones(
         n_scored=n_scored,
         log_reached=log_prob,
         n_killed=n_killed,
-        n_passes=n_passes,
+        n_passes=n_passes if kernel.log_tilt(particles) is None else None,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from likely.errors import InputError
-from likely.rare.prior.protocol import Prior
+from likely.rare.prior.protocol import Latent, Prior
 from likely.rare.splitting.config import SplittingConfig
 from likely.rare.splitting.drive import Streams, split_fixed
 from likely.rare.splitting.levels import frozen
@@ -30,7 +30,7 @@ class Doubling:
 
 def double_steps(
     scorer: Scorer,
-    prior: Prior,
+    prior: Prior | Latent,
     found: Sequence[Splitting],
     config: SplittingConfig,
     *,

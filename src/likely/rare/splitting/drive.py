@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from likely.errors import InputError
-from likely.rare.prior.protocol import Prior
+from likely.rare.prior.protocol import Latent, Prior
 from likely.rare.splitting.clones import run_clones
 from likely.rare.splitting.config import Schedule, SplittingConfig
 from likely.rare.splitting.diagnostics import excess_spread, warnings_of
@@ -16,7 +16,7 @@ from likely.rare.splitting.intervals import (
 )
 from likely.rare.splitting.kernels import make_kernel
 from likely.rare.splitting.levels import frozen, run_levels
-from likely.rare.splitting.lockstep import Job, Scorer, run_together
+from likely.rare.splitting.lockstep import Bounds, Job, Scorer, run_together
 from likely.rare.splitting.particles import Kernel
 from likely.rare.splitting.records import Run, Splitting
 
@@ -28,7 +28,7 @@ _TIED = 0.01
 
 def split(
     scorer: Scorer,
-    prior: Prior,
+    prior: Prior | Latent,
     config: SplittingConfig | None = None,
     *,
     streams: Streams,
@@ -95,13 +95,16 @@ def split_by(
         n_together=config.n_together,
     )  # fmt: skip
     schedules = [frozen(pilot, threshold=config.threshold) for pilot in pilots]
-    runs = _replicated(scorer, kernel, config, schedules, streams=streams)
+    bounded = config.mode == "two_stage" and isinstance(scorer, Bounds)
+    if isinstance(scorer, Bounds):
+        scorer.settle()
+    runs = _replicated(scorer, kernel, config, schedules, streams=streams, bounded=bounded)
     return tuple(_result(k, config, runs[k], pilot=pilots[k]) for k in range(n_targets))
 
 
 def split_fixed(
     scorer: Scorer,
-    prior: Prior,
+    prior: Prior | Latent,
     schedules: Sequence[Schedule],
     config: SplittingConfig | None = None,
     *,
@@ -135,10 +138,11 @@ def _replicated(
     schedules: Sequence[Schedule | None],
     *,
     streams: Streams,
+    bounded: bool = False,
 ) -> list[list[Run]]:
     """Return the replicates of each target."""
     jobs = [
-        (k, _job(kernel, config, schedule, rng=streams(k, f"replicate {number}")))
+        (k, _job(kernel, config, schedule, bounded, rng=streams(k, f"replicate {number}")))
         for k, schedule in enumerate(schedules)
         for number in range(config.n_replicates)
     ]
@@ -151,13 +155,14 @@ def _job(
     kernel: Kernel,
     config: SplittingConfig,
     schedule: Schedule | None,
+    bounded: bool,
     *,
     rng: np.random.Generator,
 ) -> Job[Run]:
     """Return one replicate, not yet begun."""
     if schedule is not None and config.mode in ("clones", "last_particle"):
         return run_clones(kernel, config, schedule=schedule, rng=rng)
-    return run_levels(kernel, config, schedule=schedule, rng=rng)
+    return run_levels(kernel, config, schedule=schedule, bounded=bounded, rng=rng)
 
 
 def _result(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 from scipy.special import stdtrit
@@ -113,7 +114,10 @@ def _bounded(runs: Sequence[Run], log_prob: float | None, *, level: float) -> Co
     The event is rarer than each of them, so each of their upper ends is one for the event; they
     differ by far more than they err.
     """
-    depth = min(sum(one.n_alive > 0 for one in run.levels) for run in runs)
+    depth = min(
+        sum(1 for _ in takewhile(lambda one: math.isfinite(one.log_prob), run.levels))
+        for run in runs
+    )
     shared = {tuple(one.level for one in run.levels[:depth]) for run in runs}
     if depth and len(shared) == 1:
         ends = [_level_end(runs, k, level=level) for k in range(depth)]

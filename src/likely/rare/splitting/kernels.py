@@ -7,13 +7,13 @@ prior is tested first, and only proposals that pass it are scored: both tests mu
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from likely.errors import CapabilityError, UnknownNameError
-from likely.rare.prior.protocol import LatentPrior, Prior
+from likely.rare.prior.protocol import Latent, Prior, Tilted
 from likely.rare.splitting.particles import Kernel, Move, Particles, Proposal
 
 _LARGEST = 5.0
@@ -100,7 +100,7 @@ class GaussianMove:
         Crank-Nicolson.
     """
 
-    prior: LatentPrior
+    prior: Latent
     name: str = "gaussian"
     first_step: float = 0.5
     largest_step: float = 1.0
@@ -124,7 +124,7 @@ class JointMove:
     numbers can fail, comes before the Gaussian draws.
     """
 
-    prior: LatentPrior
+    prior: Latent
     name: str = "joint"
     first_step: float = 0.5
     largest_step: float = 1.0
@@ -140,7 +140,7 @@ class JointMove:
 
 
 def _mixed(
-    prior: LatentPrior, old: Float[np.ndarray, "n g"], *, step: float, rng: np.random.Generator
+    prior: Latent, old: Float[np.ndarray, "n g"], *, step: float, rng: np.random.Generator
 ) -> Float[np.ndarray, "n g"]:
     """Return Gaussian parts shrunk by ``sqrt(1 - step**2)`` plus ``step`` times fresh draws."""
     new = prior.draw_gaussian(len(old), rng=rng)
@@ -153,7 +153,7 @@ def _mixed(
 class MixingMove:
     """Walk on the mixing numbers (log lambda; the component of a mixture)."""
 
-    prior: LatentPrior
+    prior: Latent
     name: str = "mixing"
     first_step: float = 1.0
     largest_step: float = _LARGEST
@@ -190,14 +190,21 @@ class WhitenedKernel:
         """Return the states of particles."""
         return self.prior.to_states(particles.position)
 
+    def log_tilt(self, particles: Particles) -> None:
+        """Return None: particles begin by the prior itself."""
+
+    def tempered(self, power: float) -> "WhitenedKernel":
+        """Return the kernel itself: all particles count for one."""
+        return self
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatentKernel:
     """Particles as a Gaussian part and mixing numbers of a latent prior."""
 
     name: str
-    prior: LatentPrior
-    moves: tuple[Move, ...]
+    prior: Latent
+    moves: tuple[GaussianMove | JointMove | MixingMove, ...]
 
     def start(self, n: int, *, rng: np.random.Generator) -> Particles:
         """Return independent particles from the prior."""
@@ -208,19 +215,41 @@ class LatentKernel:
         """Return the states of particles."""
         return self.prior.assemble(particles.position, particles.mixing)
 
+    def log_tilt(self, particles: Particles) -> Float[np.ndarray, " n"] | None:
+        """Return the log of what each particle counts for; None where all count for one."""
+        return self.prior.log_tilt(particles.mixing) if isinstance(self.prior, Tilted) else None
 
-def mala(prior: Prior) -> Kernel:
-    """Return the plain Langevin kernel, kept to show how it fails under heavy tails."""
-    return WhitenedKernel(name="mala", prior=prior, moves=(MalaMove(prior=prior),))
+    def tempered(self, power: float) -> "LatentKernel":
+        """Return the kernel that keeps a power of what particles count for."""
+        if not isinstance(self.prior, Tilted):
+            return self
+        prior = self.prior.tempered(power)
+        moves = tuple(replace(move, prior=prior) for move in self.moves)
+        return replace(self, prior=prior, moves=moves)
 
 
-def mala_radial(prior: Prior) -> Kernel:
-    """Return the Langevin kernel with a radial move after each Langevin move."""
-    moves = (MalaMove(prior=prior), RadialMove(prior=prior))
-    return WhitenedKernel(name="mala_radial", prior=prior, moves=moves)
+def mala(prior: Prior | Latent) -> Kernel:
+    """Return the plain Langevin kernel, kept to show how it fails under heavy tails.
+
+    Raises:
+        CapabilityError: The prior has no density in whitened coordinates.
+    """
+    whitened = _whitened(prior)
+    return WhitenedKernel(name="mala", prior=whitened, moves=(MalaMove(prior=whitened),))
 
 
-def aug(prior: Prior) -> Kernel:
+def mala_radial(prior: Prior | Latent) -> Kernel:
+    """Return the Langevin kernel with a radial move after each Langevin move.
+
+    Raises:
+        CapabilityError: The prior has no density in whitened coordinates.
+    """
+    whitened = _whitened(prior)
+    moves = (MalaMove(prior=whitened), RadialMove(prior=whitened))
+    return WhitenedKernel(name="mala_radial", prior=whitened, moves=moves)
+
+
+def aug(prior: Prior | Latent) -> Kernel:
     """Return the kernel of joint moves, each followed by a move of the mixing numbers alone.
 
     Raises:
@@ -233,26 +262,40 @@ def aug(prior: Prior) -> Kernel:
     return LatentKernel(name="aug", prior=latent, moves=moves)
 
 
-def aug_separate(prior: Prior) -> Kernel:
+def aug_separate(prior: Prior | Latent) -> Kernel:
     """Return the kernel that moves the Gaussian part, then the mixing numbers; to compare with.
 
     Raises:
         CapabilityError: The prior has no latent form.
     """
     latent, mixes = _latent(prior)
-    moves: tuple[Move, ...] = (GaussianMove(prior=latent),)
+    moves: tuple[GaussianMove | MixingMove, ...] = (GaussianMove(prior=latent),)
     if mixes:
         moves = (*moves, MixingMove(prior=latent))
     return LatentKernel(name="aug_separate", prior=latent, moves=moves)
 
 
-def _latent(prior: Prior) -> tuple[LatentPrior, bool]:
+def _whitened(prior: Prior | Latent) -> Prior:
+    """Return a prior as one with a density.
+
+    Raises:
+        CapabilityError: It has a latent form only.
+    """
+    if not isinstance(prior, Prior):
+        raise CapabilityError(
+            f"this kernel needs a prior with a density, got {type(prior).__name__!r}; use the "
+            "kernel 'aug'"
+        )
+    return prior
+
+
+def _latent(prior: Prior | Latent) -> tuple[Latent, bool]:
     """Return a prior as a latent one, and whether it has mixing numbers.
 
     Raises:
         CapabilityError: It has no latent form.
     """
-    if not isinstance(prior, LatentPrior):
+    if not isinstance(prior, Latent):
         raise CapabilityError(
             f"this kernel needs a prior with a latent form, got {type(prior).__name__!r}; "
             "use the kernel 'mala_radial'"
@@ -260,7 +303,7 @@ def _latent(prior: Prior) -> tuple[LatentPrior, bool]:
     return prior, bool(prior.draw_mixing(1, rng=np.random.default_rng(0)).shape[1])
 
 
-KERNELS: dict[str, Callable[[Prior], Kernel]] = {
+KERNELS: dict[str, Callable[[Prior | Latent], Kernel]] = {
     "aug": aug,
     "aug_separate": aug_separate,
     "mala_radial": mala_radial,
@@ -269,7 +312,7 @@ KERNELS: dict[str, Callable[[Prior], Kernel]] = {
 """Name to a function of a prior."""
 
 
-def make_kernel(name: str, prior: Prior) -> Kernel:
+def make_kernel(name: str, prior: Prior | Latent) -> Kernel:
     """Return the kernel of this name for a prior.
 
     Raises:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
+from likely.core.logspace import log_sum
 from likely.rare.splitting.config import Schedule, SplittingConfig
-from likely.rare.splitting.lockstep import Request
+from likely.rare.splitting.lockstep import Request, Wish
 from likely.rare.splitting.moving import Walk, tuned, walk
 from likely.rare.splitting.particles import Kernel, Particles
 from likely.rare.splitting.records import Level, Run, Stop
@@ -16,6 +17,8 @@ from likely.rare.splitting.variance import one_run_variance
 
 _N_RIVALS = 8
 """Closest rivals that a level's histogram names."""
+_N_SEEN = 256
+"""Particles that it is made of, at most."""
 
 
 def run_levels(
@@ -23,6 +26,7 @@ def run_levels(
     config: SplittingConfig,
     *,
     schedule: Schedule | None = None,
+    bounded: bool = False,
     rng: np.random.Generator,
 ) -> Generator[Request, np.ndarray, Run]:
     """Run particles from the prior up to the threshold.
@@ -32,19 +36,27 @@ def run_levels(
     schedule this estimates the probability without bias, whatever the kernel: a sequential
     Monte Carlo estimate of a normalising constant. Extinction is an estimate of 0.
 
+    Where particles begin by another law than the prior, what each counts for enters by and by: at a
+    level part of the way up, its weight to the power of that part. A particle that counts for
+    little is then drawn less and less, as long as others reach the levels too.
+
     Args:
         kernel: How particles move; it keeps the prior.
         config: ``n_particles``, ``n_steps``, ``threshold``, ``runner_up``; without a schedule
             also ``survival``, ``max_levels`` and ``target_acceptance``.
         schedule: Levels and step sizes; None to choose each level as the score that a share
             ``survival`` of the particles reaches.
+        bounded: Whether particles climb by bounds of their scores, which need a schedule. Any
+            function of the state may be climbed by; what is counted at a level are those of the
+            particles there whose score reaches it too.
         rng: Random stream of this run alone.
 
     Returns:
         The run.
     """
+    wish: Wish = "upper" if bounded else "score"
     particles = kernel.start(config.n_particles, rng=rng)
-    scores = yield Request(states=kernel.states(particles))
+    scores = yield Request(states=kernel.states(particles), wish=wish)
     here = _State(
         particles=particles, scores=scores, ancestors=np.arange(config.n_particles),
         steps=tuple(move.first_step for move in kernel.moves), log_prob=0.0,
@@ -52,24 +64,35 @@ def run_levels(
     )  # fmt: skip
     done: list[Level] = []
     while True:
-        level, stop = _next_level(scores=here.scores, done=done, config=config, schedule=schedule)
-        if stop is not None:
-            return _finished(here, done, stop=stop)
+        level, given_up = _next_level(
+            scores=here.scores, done=done, config=config, schedule=schedule
+        )
+        if given_up is not None:
+            return _finished(here, done, stop=given_up)
         alive = np.flatnonzero(here.scores >= level)
-        record = _reached(here, level, alive)
-        if config.runner_up and len(alive):
-            states = kernel.states(here.particles.take(alive))
-            rivals = yield Request(states=states, wants_runner_up=True)
+        counted = alive
+        if bounded:
+            exact = yield Request(states=kernel.states(here.particles.take(alive)), floor=level)
+            counted = alive[exact >= level]
+        record = _reached(here, level, counted, _tilt(kernel, here, counted))
+        is_last = level >= config.threshold or not len(alive)
+        if not is_last:
+            record = replace(record, n_alive=len(alive))
+        if config.runner_up and len(counted):
+            states = kernel.states(here.particles.take(counted[:_N_SEEN]))
+            rivals = yield Request(states=states, wish="runner_up")
             record = replace(record, runner_up=_histogram(rivals))
-        here = replace(here, log_prob=record.log_prob)
-        if level >= config.threshold or not len(alive):
+        if is_last:
             done.append(record)
-            ancestors = here.ancestors[alive]
-            return _finished(here, done, stop="threshold" if len(alive) else "extinct",
-                             ancestors=ancestors)  # fmt: skip
+            here = replace(here, log_prob=record.log_prob)
+            stop: Stop = "threshold" if len(counted) else "extinct"
+            tilt = _tilt(kernel, here, counted)
+            return _finished(here, done, stop=stop, alive=counted, tilt=tilt)
         if schedule is not None:
             here = replace(here, steps=schedule.steps[len(done)])
-        here, walked = yield from _moved(kernel, config, here, level, alive, rng=rng)
+        ends = (done[0].level if done else level, config.threshold)
+        drawn = _drawn(kernel, here, level, ends, alive)
+        here, walked = yield from _moved(kernel, config, drawn, level, alive, wish=wish, rng=rng)
         done.append(_walked(record, walked))
         if schedule is None and config.n_steps:
             target = config.target_acceptance
@@ -78,7 +101,11 @@ def run_levels(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """Where a run stands between levels."""
+    """Where a run stands between levels.
+
+    ``power`` is that of the weights which the particles keep by now; ``shares`` are the chances of
+    those alive to be drawn, None for equal ones.
+    """
 
     particles: Particles
     scores: Float[np.ndarray, " n"]
@@ -86,6 +113,8 @@ class _State:
     steps: tuple[float, ...]
     log_prob: float
     n_scored: int
+    power: float = 0.0
+    shares: Float[np.ndarray, " k"] | None = None
 
 
 def _next_level(
@@ -120,10 +149,12 @@ def quantile_level(scores: Float[np.ndarray, " n"], survival: float) -> float:
     return float(np.partition(scores, len(scores) - n_alive)[len(scores) - n_alive])
 
 
-def _reached(here: _State, level: float, alive: Int[np.ndarray, " k"]) -> Level:
+def _reached(
+    here: _State, level: float, alive: Int[np.ndarray, " k"], tilt: Float[np.ndarray, " k"] | None
+) -> Level:
     """Return the record of a level before any move."""
     n = len(here.scores)
-    share = math.log(len(alive) / n) if len(alive) else -math.inf
+    share = _log_share(len(alive), n) + log_mean_tilt(tilt)
     return Level(
         level=level,
         n_particles=n,
@@ -133,6 +164,48 @@ def _reached(here: _State, level: float, alive: Int[np.ndarray, " k"]) -> Level:
     )
 
 
+def _drawn(
+    kernel: Kernel,
+    here: _State,
+    level: float,
+    ends: tuple[float, float],
+    alive: Int[np.ndarray, " k"],
+) -> _State:
+    """Return the run with the share of a level counted, and how those alive are to be drawn."""
+    log_prob = here.log_prob + _log_share(len(alive), len(here.scores))
+    tilt = kernel.log_tilt(here.particles)
+    if tilt is None:
+        return replace(here, log_prob=log_prob)
+    first, last = ends
+    power = (level - first) / (last - first)
+    more = (power - here.power) * tilt[alive]
+    shares = np.exp(more - more.max())
+    return replace(
+        here, log_prob=log_prob + log_mean_tilt(more), power=power, shares=shares / shares.sum()
+    )
+
+
+def _log_share(n_alive: int, n: int) -> float:
+    return math.log(n_alive / n) if n_alive else -math.inf
+
+
+def _tilt(
+    kernel: Kernel, here: _State, rows: Int[np.ndarray, " k"]
+) -> Float[np.ndarray, " k"] | None:
+    """Return the log of what these particles still count for, beyond what they were drawn by."""
+    whole = kernel.log_tilt(here.particles)
+    return None if whole is None else (1.0 - here.power) * whole[rows]
+
+
+def log_mean_tilt(tilt: Float[np.ndarray, " k"] | None) -> float:
+    """Return the log of the mean of what particles count for; 0 for one each.
+
+    >>> round(log_mean_tilt(np.log(np.array([0.5, 1.0]))), 6) == round(math.log(0.75), 6)
+    True
+    """
+    return 0.0 if tilt is None or not len(tilt) else log_sum(tilt.tolist()) - math.log(len(tilt))
+
+
 def _moved(
     kernel: Kernel,
     config: SplittingConfig,
@@ -140,14 +213,19 @@ def _moved(
     level: float,
     alive: Int[np.ndarray, " k"],
     *,
+    wish: Wish,
     rng: np.random.Generator,
 ) -> Generator[Request, np.ndarray, tuple[_State, Walk]]:
     """Return the run after drawing particles from those alive and moving all of them."""
-    parents = alive[rng.integers(len(alive), size=len(here.scores))]
+    n = len(here.scores)
+    if here.shares is None:
+        parents = alive[rng.integers(len(alive), size=n)]
+    else:
+        parents = alive[rng.choice(len(alive), size=n, p=here.shares)]
     particles = here.particles.take(parents)
     walked = yield from walk(
-        kernel, particles, here.scores[parents], floor=level, steps=here.steps,
-        n_steps=config.n_steps, rng=rng,
+        kernel.tempered(here.power), particles, here.scores[parents], floor=level, steps=here.steps,
+        n_steps=config.n_steps, rng=rng, wish=wish,
     )  # fmt: skip
     moved = replace(
         here,
@@ -175,21 +253,24 @@ def _finished(
     done: list[Level],
     *,
     stop: Stop,
-    ancestors: Int[np.ndarray, " k"] | None = None,
+    alive: Int[np.ndarray, " k"] | None = None,
+    tilt: Float[np.ndarray, " k"] | None = None,
 ) -> Run:
-    """Return the record of a run that ended so."""
-    counted = here.ancestors if ancestors is None else ancestors
+    """Return the record of a run that ended so, with these particles alive, or all."""
+    ancestors = here.ancestors if alive is None else here.ancestors[alive]
     variance = None
     if stop == "threshold":
-        n = len(here.scores)
-        variance = one_run_variance(counted, n_particles=n, n_draws=len(done) - 1)
-    reached = [level.log_prob for level in done if level.n_alive]
+        variance = one_run_variance(
+            ancestors, n_particles=len(here.scores), n_draws=len(done) - 1,
+            weights=None if tilt is None else np.exp(tilt),
+        )  # fmt: skip
+    reached = [level.log_prob for level in done if math.isfinite(level.log_prob)]
     return Run(
         log_prob=here.log_prob if stop in ("threshold", "extinct") else None,
         stop=stop,
         levels=tuple(done),
         relative_variance=variance,
-        n_ancestors=len(np.unique(counted)),
+        n_ancestors=len(np.unique(ancestors)),
         n_scored=here.n_scored,
         log_reached=reached[-1] if reached else 0.0,
     )

@@ -7,7 +7,7 @@ the other runs, so that its numbers cannot depend on them.
 from collections import deque
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -54,13 +54,31 @@ class NamesRunnerUp(Protocol):
         ...
 
 
+@runtime_checkable
+class Bounds(Protocol):
+    """A scorer that can also bound scores from above, for far less than they cost."""
+
+    def settle(self) -> None:
+        """Fix the bounds of every target by what has been scored for it so far."""
+        ...
+
+    def upper(
+        self, states: Float[np.ndarray, "n D"], run: Int[np.ndarray, " n"], /
+    ) -> Float[np.ndarray, " n"]:
+        """Return a number no less than the score of each state: a function of the state alone."""
+        ...
+
+
+Wish = Literal["score", "upper", "runner_up"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """States that a run wants scored, exactly from ``floor`` upwards, or their closest rivals."""
+    """States that a run wants scored, exactly from ``floor`` upwards, bounded, or their rivals."""
 
     states: Float[np.ndarray, "k D"]
     floor: float = -np.inf
-    wants_runner_up: bool = False
+    wish: Wish = "score"
 
 
 Job = Generator[Request, np.ndarray, T]
@@ -116,15 +134,17 @@ def _answers(
 ) -> dict[int, np.ndarray]:
     """Return the answer to each request, from at most one call for each kind."""
     answers: dict[int, np.ndarray] = {}
-    for kind in (False, True):
-        numbers = [number for number, one in asked.items() if one.wants_runner_up == kind]
+    for kind in get_args(Wish):
+        numbers = [number for number, one in asked.items() if one.wish == kind]
         if not numbers:
             continue
         requests = [asked[number] for number in numbers]
         sizes = [len(one.states) for one in requests]
         run = np.repeat(np.array([targets[number] for number in numbers], dtype=np.int64), sizes)
-        if kind:
+        if kind == "runner_up":
             found = _runner_ups(_stacked(requests), run, scorer)
+        elif kind == "upper":
+            found = _bounds(_stacked(requests), run, scorer)
         else:
             floor = np.repeat(np.array([one.floor for one in requests]), sizes)
             found = _scores(_stacked(requests), run, floor, scorer)
@@ -149,11 +169,27 @@ def _scores(
     """Return the scores of states, checked; none of none without a call."""
     if not len(states):
         return np.empty(0)
-    found = np.asarray(scorer(states, run, floor), dtype=np.float64)
-    if found.shape != (len(states),) or np.isnan(found).any():
+    return _checked(scorer(states, run, floor), len(states))
+
+
+def _bounds(
+    states: Float[np.ndarray, "n D"], run: Int[np.ndarray, " n"], scorer: Scorer
+) -> Float[np.ndarray, " n"]:
+    """Return bounds of the scores of states, checked."""
+    if not isinstance(scorer, Bounds):
+        raise CapabilityError(
+            f"bounds of scores need a scorer with a method 'upper', got {type(scorer).__name__!r}"
+        )
+    return _checked(scorer.upper(states, run), len(states)) if len(states) else np.empty(0)
+
+
+def _checked(scores: Float[np.ndarray, " n"], n: int) -> Float[np.ndarray, " n"]:
+    """Return scores if there are n of them and none is NaN."""
+    found = np.asarray(scores, dtype=np.float64)
+    if found.shape != (n,) or np.isnan(found).any():
         raise NumericalError(
             f"a scorer gives one number a state and no NaN, got the shape {found.shape!r} for "
-            f"{len(states)} states and {int(np.isnan(found).sum())} NaN"
+            f"{n} states and {int(np.isnan(found).sum())} NaN"
         )
     return found
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from likely.rare.splitting.lockstep import Request
+from likely.rare.splitting.lockstep import Request, Wish
 from likely.rare.splitting.particles import Kernel, Particles, Proposal
 from likely.rare.splitting.records import MoveRecord
 
@@ -52,6 +52,7 @@ def walk(
     steps: Sequence[float],
     n_steps: int,
     rng: np.random.Generator,
+    wish: Wish = "score",
 ) -> Generator[Request, np.ndarray, Walk]:
     """Move particles in place by kernel steps, keeping every score at least at ``floor``.
 
@@ -63,6 +64,7 @@ def walk(
         steps: The step size of each move.
         n_steps: Kernel steps.
         rng: Random stream of the run.
+        wish: Whether scores or bounds of them are kept at least at ``floor``.
 
     Returns:
         What the steps did.
@@ -74,7 +76,7 @@ def walk(
     for number in range(n_steps):
         for move, step, tally in zip(kernel.moves, steps, tallies, strict=True):
             proposal = move.propose(particles, step=step, rng=rng)
-            found = yield Request(states=proposal.states, floor=floor)
+            found = yield Request(states=proposal.states, floor=floor, wish=wish)
             kept = np.flatnonzero(found >= floor)
             tally.add(proposal, kept, particles if number == n_steps - 1 else None)
             proposal.accept(particles, kept)

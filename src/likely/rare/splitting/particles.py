@@ -111,3 +111,18 @@ class Kernel(Protocol):
     def states(self, particles: Particles) -> Float[np.ndarray, "n D"]:
         """Return the states of particles."""
         ...
+
+    def log_tilt(self, particles: Particles) -> Float[np.ndarray, " n"] | None:
+        """Return the log of what each particle counts for; None where all count for one.
+
+        A kernel may start from, and keep, another law than the one whose probability is wanted:
+        the mean of these weights over it is 1, and shares are taken of them.
+        """
+        ...
+
+    def tempered(self, power: float) -> "Kernel":
+        """Return the kernel that keeps the law begun from times a power of those weights.
+
+        At 0 that is the law begun from, at 1 the one whose probability is wanted.
+        """
+        ...

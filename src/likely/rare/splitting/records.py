@@ -35,8 +35,10 @@ class Level:
     Attributes:
         level: The score that had to be reached.
         n_particles: Particles before.
-        n_alive: Those whose score reached it.
-        log_prob: Log of the product of all shares up to here.
+        n_alive: Those whose score reached it; where particles climb by a bound, whose bound did,
+            but at the last level the score in any case.
+        log_prob: Log of the estimate for this level, of the score itself: the product of the
+            shares before it, times the share whose score reaches it.
         n_ancestors: First particles from which those alive descend.
         moves: What the moves then did; none at the last level.
         score_lag1: Correlation of scores one step apart, over particles and steps; None where
@@ -76,7 +78,8 @@ class Run:
             is no estimate, or one of 0, the probability sought is below what this estimates.
         n_killed: Where only clones move: particles that died in all; None elsewhere.
         n_passes: The same: how often the lowest died. One at a time is meant to be as many passes
-            as deaths, but a clone that never moved dies with its parent.
+            as deaths, but a clone that never moved dies with its parent. None where particles do
+            not all count for one, so that their number is not Poisson with the probability.
     """
 
     log_prob: float | None
@@ -99,7 +102,7 @@ class BulkLevel:
         level: The score.
         log_prob: Log-probability under the prior, from splitting.
         log_empirical: Log of the share of the fitted states that reach it.
-        n_reaching: How many of them do.
+        n_reaching: How many of them do; of unequal weight, how many equal ones they are worth.
         is_mismatch: Whether the two differ by more than 0.5 nats.
     """
 

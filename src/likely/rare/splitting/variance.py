@@ -4,12 +4,18 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from likely.errors import InputError
 
 
-def one_run_variance(ancestors: Int[np.ndarray, " k"], *, n_particles: int, n_draws: int) -> float:
+def one_run_variance(
+    ancestors: Int[np.ndarray, " k"],
+    *,
+    n_particles: int,
+    n_draws: int,
+    weights: Float[np.ndarray, " k"] | None = None,
+) -> float:
     """Return the variance of a run's estimate as a share of its square, from that run alone.
 
     It is unbiased for the variance when multiplied by the squared estimate. Where all survivors
@@ -19,6 +25,7 @@ def one_run_variance(ancestors: Int[np.ndarray, " k"], *, n_particles: int, n_dr
         ancestors: Shape ``(k,)``, the first particle from which each last survivor descends.
         n_particles: Of the run, at least 2.
         n_draws: How often all particles were drawn anew.
+        weights: What each survivor counts for, positive; None where all count for one.
 
     Raises:
         InputError: No survivor, or fewer than two particles.
@@ -32,9 +39,10 @@ def one_run_variance(ancestors: Int[np.ndarray, " k"], *, n_particles: int, n_dr
     n, k = n_particles, len(ancestors)
     if n < 2 or k < 1:
         raise InputError(f"a run's variance needs 2 particles and a survivor, got {n!r} and {k!r}")
-    _, counts = np.unique(ancestors, return_counts=True)
+    _, place = np.unique(ancestors, return_inverse=True)
+    held = np.bincount(place, weights=weights)
     log_factor = (n_draws + 1) * math.log(n / (n - 1))
-    different = 1.0 - float(np.square(counts / k).sum())
+    different = 1.0 - float(np.square(held / held.sum()).sum())
     return 1.0 - math.exp(log_factor) * different
 
 
