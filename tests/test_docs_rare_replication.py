@@ -116,7 +116,9 @@ def made_up(factors, *, n=4):
                 },
             }
         )  # fmt: skip
-    return {"head": {"budget": 8}, "parts": {"tiny-1l hex": rows, "gaussian": [], "student": []}}
+    last = [{"token": row["token"], "log_prob": math.log(row["truth"])} for row in rows]
+    parts = {"tiny-1l hex": rows, "tiny-1l hex last_place": last, "gaussian": [], "student": []}
+    return {"head": {"budget": 8}, "parts": parts}
 
 
 def compared(factors):
@@ -163,6 +165,13 @@ def test_faults_are_counted_in_factors_of_the_truth(findings):
         made_up({"qld": 1.0, "aug": 1.0, "mala_radial": 2.0, "mala": 1e-3})
     )
     assert "| tiny-1l | 4 | 4 to 4 | 2 | 2 to 2 | 1/1000 | 1/1000 to 1/1000 |" in kernels
+
+
+def test_the_misfit_of_both_laws_is_told_by_its_mean_square(findings):
+    table = findings.misfit(made_up({"qld": 1.0, "aug": 0.1, "mala_radial": 1.0, "mala": 1.0}))
+    square = f"{math.log(10.0) ** 2:.2g}"
+    for row in ("tiny-1l | hex", "all | all"):
+        assert f"| {row} | 4 | 1/10 | 1/10 to 1/10 | {square} | 1 | 1 to 1 | 0 |" in table
 
 
 def test_factors_are_written_both_ways(findings):

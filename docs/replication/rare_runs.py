@@ -38,7 +38,9 @@ KERNELS = ("aug", "mala_radial", "mala")
 TOY_KERNELS = ("aug", "aug_separate", "mala_radial", "mala")
 TOY = {"dim": 16, "tail": 4.0, "probs": (1e-5, 1e-7)}
 SPLITTING = {"prior": "student", "n_particles": 200, "n_steps": 8, "n_replicates": 4}
-"""Of the runs on models: fewer particles and steps than as the method comes."""
+"""Of the runs on models by each kernel, under the law that the paper names."""
+LAST_PLACE = "last_place"
+"""The law of the method as it comes, one for each last token."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -70,7 +72,12 @@ def parts(asked: argparse.Namespace) -> Iterator[tuple[str, Callable[[], list[di
     yield "student", student_toy
     for model in asked.models:
         for law in asked.laws:
-            yield f"{model} {law}", lambda model=model, law=law: model_part(model, law, asked)
+            name = f"{model} {law}"
+            yield name, lambda model=model, law=law: model_part(model, law, asked)
+            yield (
+                f"{name} {LAST_PLACE}",
+                lambda name=name: last_place(name, saved_part(asked.out, name), asked.budget),
+            )
 
 
 def gaussian(budget: int) -> list[dict]:
@@ -169,6 +176,27 @@ def kernels(
                 "replicates": [short(x) if x > -math.inf else None for x in one.replicates],
                 "tail": short(float(one.log_prob.diagnostics.get("prior_tail", math.nan))),
             }
+
+
+def last_place(name: str, rows: Sequence[dict], budget: int) -> list[dict] | None:
+    """Return what splitting says of the targets of a part under a law for each last token."""
+    if not rows:
+        return None
+    model = likely.load(name.split()[0])
+    law = rare.distribution(name.split()[1], model)
+    tokens = [row["token"] for row in rows]
+    found = rare.estimate_many(
+        model, law, tokens, method="ga-amls", prior=LAST_PLACE, budget=budget, seed=0
+    )
+    return [
+        {"token": token, **logs({"log_prob": one.log_prob.value})}
+        for token, one in zip(tokens, found, strict=True)
+    ]
+
+
+def saved_part(path: Path, name: str) -> list[dict]:
+    """Return a part of the file; none where it has none."""
+    return json.loads(path.read_text("utf-8"))["parts"].get(name, []) if path.exists() else []
 
 
 def logs(found: dict[str, float]) -> dict[str, float | str | None]:
