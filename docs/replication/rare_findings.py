@@ -154,11 +154,13 @@ def kernels_toy(runs: Mapping) -> str:
         error = float(ratios.std(ddof=1)) / math.sqrt(len(ratios))
         lines.append(
             [
-                f"{row['prob']:.0e}", KERNELS[row["kernel"]], f"{mean:.2g} ± {error:.1g}",
-                f"{float(ratios.max()):.2g}", f"{float(row['acceptance']):.0%}",
+                f"{row['prob']:.0e}", KERNELS[row["kernel"]], f"{float(np.median(ratios)):.2g}",
+                f"{mean:.2g} ± {error:.1g}", f"{float(ratios.max()):.2g}", f"{float(row['acceptance']):.0%}",
             ]
         )  # fmt: skip
-    head = ["truth", "kernel", "mean of runs, times the truth", "largest run", "moves accepted"]
+    head = [
+        "truth", "kernel", "median run, times the truth", "mean", "largest", "moves accepted",
+    ]  # fmt: skip
     return table(head, lines)
 
 
