@@ -155,7 +155,8 @@ def kernels_toy(runs: Mapping) -> str:
         lines.append(
             [
                 f"{row['prob']:.0e}", KERNELS[row["kernel"]], f"{float(np.median(ratios)):.2g}",
-                f"{mean:.2g} ± {error:.1g}", f"{float(ratios.max()):.2g}", f"{float(row['acceptance']):.0%}",
+                f"{mean:.2g} ± {error:.1g}", f"{float(ratios.max()):.2g}",
+                f"{float(row['acceptance']):.0%}",
             ]
         )  # fmt: skip
     head = [
