@@ -1,6 +1,7 @@
 """Truths: exact where all inputs are gone through, unbiased and with honest ends where not."""
 
 import math
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -13,6 +14,7 @@ from likely import rare
 from likely.errors import InputError, StoreError
 from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
 from likely.rare.ground_truth import framed, weighted_interval
+from likely.rare.reading import Reader
 
 
 def skewed_law(model, n_places, *, seed=0, size=6):
@@ -49,6 +51,36 @@ def test_products_of_small_probabilities_are_exact():
     assert truth.prob(1).value == pytest.approx(0.75 * (1 - p * r), rel=1e-12)
     assert truth.probs.sum() == pytest.approx(1.0, abs=1e-12)
     assert truth.prob(0).is_exact
+
+
+def test_an_enumeration_reads_each_stem_once_and_finds_what_whole_inputs_say(gpt2):
+    law = skewed_law(gpt2, 3)
+    truth = rare.truth(gpt2, law)
+    assert truth.is_exact
+    assert truth.counts.n_inputs == law.n_inputs == 216
+    inputs, log_probs = next(law.iter_inputs(size=216))
+    winners = Reader(gpt2).winners(inputs)
+    assert np.flatnonzero(truth.probs).tolist() == np.unique(winners).tolist()
+    for token in np.unique(winners):
+        summed = math.fsum(np.exp(log_probs[winners == token]))
+        assert truth.prob(int(token)).value == pytest.approx(summed, rel=1e-12)
+    assert truth.counts.spent.token_evaluations < inputs.size
+
+
+def test_margins_of_an_enumeration_are_those_of_whole_inputs(gpt2):
+    law = skewed_law(gpt2, 3, seed=1)
+    inputs, log_probs = next(law.iter_inputs(size=216))
+    events = [rare.token(5, gpt2), rare.any_of([7, 9, 11], gpt2)]
+    events.append(rare.Event(name="two steps", steps=((5,), (7, 9))))
+    margins = Reader(gpt2).margins(inputs, events)
+    middle = np.sort(margins, axis=0)[107:109].mean(axis=0)  # half of the inputs lie above
+    events = [replace(one, above=float(at)) for one, at in zip(events, middle, strict=True)]
+    for asked in (events[:2], events):  # a step more goes through whole inputs
+        found = rare.enumerate_events(gpt2, law, list(asked))
+        for column, (event, one) in enumerate(zip(asked, found, strict=True)):
+            hits = margins[:, column] > event.above
+            assert hits.sum() == 108
+            assert one.value == pytest.approx(math.fsum(np.exp(log_probs[hits])), rel=1e-9)
 
 
 def test_events_of_every_kind_are_enumerated():

@@ -8,8 +8,9 @@ Source: section (g) of the specification (Rao-Blackwell). Unit: none.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,15 +18,20 @@ from jaxtyping import Float, Int
 from likely.core.model import Capability, LanguageModel
 from likely.core.streams import generator
 from likely.errors import CapabilityError
+from likely.rare.event import Event
 from likely.rare.inputs import IndependentDistribution, InputDistribution
 from likely.rare.reading import Meter, Reader
 from likely.rare.result import Spent
+
+if TYPE_CHECKING:
+    import torch
 
 STEMS = 64
 """Stems that one random stream draws, counted together."""
 ENDINGS = 4096
 """Most endings that follow one stem, unless the last varying place alone has more."""
 _ROWS = 4096  # inputs read at once
+_LOGITS = 512  # rows of logits at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,6 +100,11 @@ class Endings:
         return float(1.0 / np.sum(self.probs**2))
 
 
+def no_ending() -> Endings:
+    """Return one empty ending, after which stems are whole inputs."""
+    return Endings(tokens=np.empty((1, 0), dtype=np.int64), probs=np.ones(1))
+
+
 def endings_of(distribution: InputDistribution, *, most: int = ENDINGS) -> Endings:
     """Return the endings with which an input costs the fewest token evaluations.
 
@@ -105,7 +116,7 @@ def endings_of(distribution: InputDistribution, *, most: int = ENDINGS) -> Endin
         distribution: The law of inputs.
         most: Endings.
     """
-    none = Endings(tokens=np.empty((1, 0), dtype=np.int64), probs=np.ones(1))
+    none = no_ending()
     if not isinstance(distribution, IndependentDistribution) or not distribution.varying:
         return none
     sizes = [len(support) for support in distribution.supports]
@@ -142,7 +153,7 @@ def iter_counts(
         most_endings: As in `endings_of`.
     """
     endings = endings_of(distribution, most=most_endings)
-    count = _open_counter(model, endings)
+    count = open_counter(model, endings)
     length = distribution.length - endings.tokens.shape[1]
     block = first_block
     while True:
@@ -151,35 +162,106 @@ def iter_counts(
         block += 1
 
 
-class _Counter:
-    """Counts through a reader: whole inputs, for models without tensors."""
+class Counter:
+    """Finds who wins after every stem with every ending, and counts.
+
+    Args:
+        finder: Reads them.
+        endings: That follow every stem.
+        n_vocab: V.
+    """
+
+    def __init__(self, finder: "_Whole | _Shared", endings: Endings, n_vocab: int) -> None:
+        self.finder = finder
+        self.endings = endings
+        self.n_vocab = n_vocab
+
+    def __call__(self, stems: Int[np.ndarray, "P T"]) -> Counts:
+        """Return what stems that were drawn add."""
+        counts = Counts.none(self.n_vocab)
+        for start in range(0, len(stems), self.n_at_once):
+            winners, spent = self.finder(stems[start : start + self.n_at_once])
+            counts += counted(winners, self.endings.probs, self.n_vocab, spent)
+        return counts
+
+    @property
+    def n_at_once(self) -> int:
+        """How many stems are read at once."""
+        return max(1, _ROWS // len(self.endings.probs))
+
+    def iter_margins(
+        self, distribution: InputDistribution, events: Sequence[Event]
+    ) -> Iterator[tuple[Float[np.ndarray, "n E"], Float[np.ndarray, "n"], Spent]]:
+        """Yield the margins of events after each input, how likely it is, and what that took.
+
+        Args:
+            distribution: Whose endings these are.
+            events: Of one step each, unless the endings are empty.
+        """
+        stems = _stems_of(distribution, self.endings)
+        for tokens, log_probs in stems.iter_inputs(size=self.n_at_once):
+            margins, spent = self.finder.margins(tokens, events)
+            probs = np.exp(log_probs)[:, None] * self.endings.probs
+            yield margins, probs.ravel(), spent
+
+    def iter_every(
+        self, distribution: InputDistribution
+    ) -> Iterator[tuple[Int[np.ndarray, "n"], Float[np.ndarray, "n"], Spent]]:
+        """Yield who wins after each input that there is, how likely it is, and what that took.
+
+        Args:
+            distribution: Whose endings these are.
+        """
+        stems = _stems_of(distribution, self.endings)
+        for tokens, log_probs in stems.iter_inputs(size=self.n_at_once):
+            winners, spent = self.finder(tokens)
+            probs = np.exp(log_probs)[:, None] * self.endings.probs
+            yield winners.ravel(), probs.ravel(), spent
+
+
+def _stems_of(distribution: InputDistribution, endings: Endings) -> InputDistribution:
+    """Return the law of what stands before the endings."""
+    length = distribution.length - endings.tokens.shape[1]
+    if length == distribution.length or not isinstance(distribution, IndependentDistribution):
+        return distribution
+    return IndependentDistribution(
+        name=distribution.name, supports=distribution.supports[:length], details={}
+    )
+
+
+class _Whole:
+    """Reads whole inputs, for models without tensors."""
 
     def __init__(self, model: LanguageModel, endings: Endings) -> None:
-        self.n_vocab = model.info.n_vocab
         self.endings = endings
         self.reader = Reader(model)
 
-    def __call__(self, stems: Int[np.ndarray, "P T"]) -> Counts:
-        counts = Counts.none(self.n_vocab)
-        size = max(1, _ROWS // len(self.endings.probs))
-        for start in range(0, len(stems), size):
-            counts += self._count(stems[start : start + size])
-        return counts
-
-    def _count(self, stems: Int[np.ndarray, "p T"]) -> Counts:
-        n = len(self.endings.probs)
+    def __call__(self, stems: Int[np.ndarray, "P T"]) -> tuple[Int[np.ndarray, "P S"], Spent]:
+        """Return who wins after each stem and ending, -1 for a tie, and what that took."""
         before = self.reader.meter.spent
-        whole = np.hstack(
+        winners = self.reader.winners(self._inputs(stems)).reshape(len(stems), -1)
+        return winners, self._since(before)
+
+    def margins(
+        self, stems: Int[np.ndarray, "P T"], events: Sequence[Event]
+    ) -> tuple[Float[np.ndarray, "n E"], Spent]:
+        """Return the margins of events after each stem and ending, and what that took."""
+        before = self.reader.meter.spent
+        return self.reader.margins(self._inputs(stems), events), self._since(before)
+
+    def _inputs(self, stems: Int[np.ndarray, "P T"]) -> Int[np.ndarray, "n T2"]:
+        n = len(self.endings.probs)
+        return np.hstack(
             [np.repeat(stems, n, axis=0), np.tile(self.endings.tokens, (len(stems), 1))]
         )
-        winners = self.reader.winners(whole).reshape(len(stems), n)
+
+    def _since(self, before: Spent) -> Spent:
         spent = self.reader.meter.spent
-        took = Spent(
+        return Spent(
             forwards=spent.forwards - before.forwards,
             token_evaluations=spent.token_evaluations - before.token_evaluations,
             seconds=spent.seconds - before.seconds,
         )
-        return counted(winners, self.endings.probs, self.n_vocab, took)
 
 
 def counted(
@@ -214,18 +296,30 @@ def counted(
     )
 
 
-def _open_counter(model: LanguageModel, endings: Endings) -> "_Counter | _SharedCounter":
+def open_counter(model: LanguageModel, endings: Endings) -> Counter:
+    """Return a counter that reads each stem once for all endings, if the model allows it.
+
+    Args:
+        model: Any local model.
+        endings: That follow every stem; one empty ending for stems that are whole inputs.
+
+    Raises:
+        CapabilityError: The model gives no next-token rows.
+    """
+    finder: _Whole | _Shared
     is_empty = endings.tokens.shape[1] == 0
     if is_empty or Capability.HIDDEN_STATES not in model.info.capabilities:
-        return _Counter(model, endings)
-    try:
-        return _SharedCounter(model, endings)
-    except CapabilityError:
-        return _Counter(model, endings)
+        finder = _Whole(model, endings)
+    else:
+        try:
+            finder = _Shared(model, endings)
+        except CapabilityError:
+            finder = _Whole(model, endings)
+    return Counter(finder, endings, model.info.n_vocab)
 
 
-class _SharedCounter:
-    """Counts through a network: each stem is read once for all of its endings.
+class _Shared:
+    """Reads each stem once for all of its endings, through a network.
 
     Raises:
         CapabilityError: The model gives no states, or its logits are not linear in them.
@@ -240,27 +334,46 @@ class _SharedCounter:
         self.network = require_network(model)
         self.readout = Readout.of(self.network)
         self.screen = Screen(self.readout)
-        self.endings = endings
         self.tokens = torch.from_numpy(endings.tokens)
 
-    def __call__(self, stems: Int[np.ndarray, "P T"]) -> Counts:
-        counts = Counts.none(self.network.info.n_vocab)
-        size = max(1, _ROWS // len(self.endings.probs))
-        for start in range(0, len(stems), size):
-            counts += self._count(stems[start : start + size])
-        return counts
-
-    def _count(self, stems: Int[np.ndarray, "p T"]) -> Counts:
+    def __call__(self, stems: Int[np.ndarray, "P T"]) -> tuple[Int[np.ndarray, "P S"], Spent]:
+        """Return who wins after each stem and ending, -1 for a tie, and what that took."""
         import torch
 
         began = time.perf_counter()
+        states = self._states(stems)
+        with torch.inference_mode():
+            winners = self.screen.winners(self.readout.normed(states))
+        return winners.view(len(stems), -1).numpy(), self._spent(stems, began)
+
+    def margins(
+        self, stems: Int[np.ndarray, "P T"], events: Sequence[Event]
+    ) -> tuple[Float[np.ndarray, "n E"], Spent]:
+        """Return the margins of events of one step after each stem and ending, and the cost."""
+        import torch
+
+        from likely.rare.network import margins
+
+        began = time.perf_counter()
+        found = []
+        with torch.inference_mode():
+            states = self._states(stems)
+            for start in range(0, len(states), _LOGITS):
+                logits = self.readout.logits(states[start : start + _LOGITS])
+                columns = [margins(logits.clone(), event).double() for event in events]
+                found.append(torch.stack(columns, dim=1))
+        return torch.cat(found).numpy(), self._spent(stems, began)
+
+    def _states(self, stems: Int[np.ndarray, "P T"]) -> "torch.Tensor":
+        import torch
+
         states = self.network.states_after(
             torch.from_numpy(np.ascontiguousarray(stems)), self.tokens, rows=_ROWS
         )
-        with torch.inference_mode():
-            flat = states.to("cpu", torch.float32).flatten(0, 1)
-            winners = self.screen.winners(self.readout.normed(flat)).view(len(stems), -1).numpy()
+        return states.to("cpu", torch.float32).flatten(0, 1)
+
+    def _spent(self, stems: Int[np.ndarray, "P T"], began: float) -> Spent:
         meter = Meter()
-        length = stems.shape[1] + winners.shape[1] * self.tokens.shape[1]
+        length = stems.shape[1] + self.tokens.numel()
         meter.forward(len(stems), length, time.perf_counter() - began)
-        return counted(winners, self.endings.probs, self.network.info.n_vocab, meter.spent)
+        return meter.spent

@@ -19,10 +19,9 @@ from likely.core.estimate import Estimate
 from likely.core.files import write_whole
 from likely.core.model import LanguageModel
 from likely.errors import InputError, StoreError
-from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
+from likely.rare.counting import STEMS, Counts, endings_of, iter_counts, no_ending, open_counter
 from likely.rare.event import Event, Target, read_event
 from likely.rare.inputs import InputDistribution, check_fits
-from likely.rare.reading import Reader
 from likely.rare.result import Spent
 from likely.stats.intervals import check_level
 from likely.stats.weighted_counts import gamma_interval
@@ -264,17 +263,19 @@ def enumerate_events(
         distribution: A law of few inputs.
         targets: As for `likely.rare.estimate`.
     """
-    reader = Reader(model)
     events: list[Event] = [read_event(target, model) for target in targets]
+    is_short = all(event.is_one_step for event in events)
+    counter = open_counter(model, endings_of(distribution) if is_short else no_ending())
     parts: list[list[float]] = [[] for _ in events]
-    for inputs, log_probs in distribution.iter_inputs(size=_AT_ONCE):
-        hits = reader.hits(inputs, events)
-        for column, part in enumerate(parts):
-            part.extend(np.exp(log_probs[hits[:, column]]).tolist())
+    spent = Spent()
+    for margins, probs, more in counter.iter_margins(distribution, events):
+        spent += more
+        for column, (part, event) in enumerate(zip(parts, events, strict=True)):
+            part.extend(probs[margins[:, column] > event.above].tolist())
     return tuple(
         Estimate.exact(
             min(1.0, math.fsum(part)), unit="prob", method="enumeration",
-            cost=reader.meter.spent.divided(len(events)).cost,
+            cost=spent.divided(len(events)).cost,
         )
         for part in parts
     )  # fmt: skip
@@ -305,17 +306,19 @@ def weighted_interval(
 
 
 def _enumerated(model: LanguageModel, distribution: InputDistribution) -> Truth:
-    reader = Reader(model)
     n_vocab = model.info.n_vocab
     parts: list[list[float]] = [[] for _ in range(n_vocab + 1)]
-    for inputs, log_probs in distribution.iter_inputs(size=_AT_ONCE):
-        for winner, prob in zip(reader.winners(inputs), np.exp(log_probs), strict=True):
-            parts[winner].append(float(prob))  # -1, a tie, is the last place
+    spent = Spent()
+    counter = open_counter(model, endings_of(distribution))
+    for winners, probs, more in counter.iter_every(distribution):
+        spent += more
+        for winner, prob in zip(winners.tolist(), probs.tolist(), strict=True):
+            parts[winner].append(prob)  # -1, a tie, is the last place
     total = np.array([math.fsum(part) for part in parts])
     hits = np.array([len(part) for part in parts], dtype=np.int64)
     counts = Counts(
         n_stems=1, n_inputs=int(hits.sum()), total=total, squares=total**2, largest=total,
-        stems=(hits > 0).astype(np.int64), inputs=hits, spent=reader.meter.spent,
+        stems=(hits > 0).astype(np.int64), inputs=hits, spent=spent,
     )  # fmt: skip
     return Truth(
         model=model.info.name, fingerprint=model.info.fingerprint,
