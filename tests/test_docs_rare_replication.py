@@ -116,8 +116,11 @@ def made_up(factors, *, n=4):
                 },
             }
         )  # fmt: skip
-    last = [{"token": row["token"], "log_prob": math.log(row["truth"])} for row in rows]
-    parts = {"tiny-1l hex": rows, "tiny-1l hex last_place": last, "gaussian": [], "student": []}
+    own = [
+        {"token": row["token"], "log_prob": math.log(row["truth"]), "prior": "last_place"}
+        for row in rows
+    ]
+    parts = {"tiny-1l hex": rows, "tiny-1l hex as_it_comes": own, "gaussian": [], "student": []}
     return {"head": {"budget": 8}, "parts": parts}
 
 
@@ -171,7 +174,9 @@ def test_the_misfit_of_both_laws_is_told_by_its_mean_square(findings):
     table = findings.misfit(made_up({"qld": 1.0, "aug": 0.1, "mala_radial": 1.0, "mala": 1.0}))
     square = f"{math.log(10.0) ** 2:.2g}"
     for row in ("tiny-1l | hex", "all | all"):
-        assert f"| {row} | 4 | 1/10 | 1/10 to 1/10 | {square} | 1 | 1 to 1 | 0 |" in table
+        assert (
+            f"| {row} | 4 | 1/10 | 1/10 to 1/10 | {square} | last_place | 1 | 1 to 1 | 0 |" in table
+        )
 
 
 def test_factors_are_written_both_ways(findings):

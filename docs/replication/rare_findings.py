@@ -154,11 +154,14 @@ def kernels_toy(runs: Mapping) -> str:
         error = float(ratios.std(ddof=1)) / math.sqrt(len(ratios))
         lines.append(
             [
-                f"{row['prob']:.0e}", KERNELS[row["kernel"]], f"{mean:.2g} ± {error:.1g}",
-                f"{float(ratios.max()):.2g}", f"{float(row['acceptance']):.0%}",
+                f"{row['prob']:.0e}", KERNELS[row["kernel"]], f"{float(np.median(ratios)):.2g}",
+                f"{mean:.2g} ± {error:.1g}", f"{float(ratios.max()):.2g}",
+                f"{float(row['acceptance']):.0%}",
             ]
         )  # fmt: skip
-    head = ["truth", "kernel", "mean of runs, times the truth", "largest run", "moves accepted"]
+    head = [
+        "truth", "kernel", "median run, times the truth", "mean", "largest", "moves accepted",
+    ]  # fmt: skip
     return table(head, lines)
 
 
@@ -270,21 +273,22 @@ def misfit(runs: Mapping) -> str:
             np.array([log_p - math.log(row["truth"]) for row, log_p in zip(own, one, strict=True)])
             for one in (
                 [log_of(row["kernels"]["aug"]["log_prob"]) for row in own],
-                [last_place(runs, row) for row in own],
+                [log_of(as_it_comes(runs, row)["log_prob"]) for row in own],
             )
         )
-        lines.append([model, law, len(own), *told(student), *told(last)])
+        priors = dict.fromkeys(str(as_it_comes(runs, row)["prior"]) for row in own)
+        lines.append([model, law, len(own), *told(student), ", ".join(priors), *told(last)])
     head = [
         "model", "law", "targets", "Student t: times the truth, median", "from, to",
-        "mean square, nats²", "by last token: median", "from, to", "mean square, nats²",
+        "mean square, nats²", "law as it comes", "median", "from, to", "mean square, nats²",
     ]  # fmt: skip
     return table(head, lines)
 
 
-def last_place(runs: Mapping, row: Mapping) -> float:
-    """Return the estimate of a target under a law for each last token, nats."""
-    part = runs["parts"][f"{row['model']} {row['law']} last_place"]
-    return log_of(next(one["log_prob"] for one in part if one["token"] == row["token"]))
+def as_it_comes(runs: Mapping, row: Mapping) -> Mapping:
+    """Return what the method as it comes says of a target."""
+    part = runs["parts"][f"{row['model']} {row['law']} as_it_comes"]
+    return next(one for one in part if one["token"] == row["token"])
 
 
 def told(ratios: np.ndarray) -> list[str]:

@@ -39,8 +39,9 @@ TOY_KERNELS = ("aug", "aug_separate", "mala_radial", "mala")
 TOY = {"dim": 16, "tail": 4.0, "probs": (1e-5, 1e-7)}
 SPLITTING = {"prior": "student", "n_particles": 200, "n_steps": 8, "n_replicates": 4}
 """Of the runs on models by each kernel, under the law that the paper names."""
-LAST_PLACE = "last_place"
-"""The law of the method as it comes, one for each last token."""
+AS_IT_COMES = "as_it_comes"
+BUDGET = 8192
+"""Inputs of the method as it comes: a law for each last token needs four of each."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -75,8 +76,8 @@ def parts(asked: argparse.Namespace) -> Iterator[tuple[str, Callable[[], list[di
             name = f"{model} {law}"
             yield name, lambda model=model, law=law: model_part(model, law, asked)
             yield (
-                f"{name} {LAST_PLACE}",
-                lambda name=name: last_place(name, saved_part(asked.out, name), asked.budget),
+                f"{name} {AS_IT_COMES}",
+                lambda name=name: as_it_comes(name, saved_part(asked.out, name)),
             )
 
 
@@ -178,20 +179,21 @@ def kernels(
             }
 
 
-def last_place(name: str, rows: Sequence[dict], budget: int) -> list[dict] | None:
-    """Return what splitting says of the targets of a part under a law for each last token."""
+def as_it_comes(name: str, rows: Sequence[dict]) -> list[dict] | None:
+    """Return what the method says of the targets of a part, with which law."""
     if not rows:
         return None
     model = likely.load(name.split()[0])
     law = rare.distribution(name.split()[1], model)
     tokens = [row["token"] for row in rows]
-    found = rare.estimate_many(
-        model, law, tokens, method="ga-amls", prior=LAST_PLACE, budget=budget, seed=0
-    )
+    found = rare.estimate_many(model, law, tokens, method="ga-amls", budget=BUDGET, seed=0)
     return [
-        {"token": token, **logs({"log_prob": one.log_prob.value})}
+        {
+            "token": token, **logs({"log_prob": one.log_prob.value}),
+            "prior": one.log_prob.diagnostics["prior"],
+        }
         for token, one in zip(tokens, found, strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def saved_part(path: Path, name: str) -> list[dict]:
