@@ -10,6 +10,7 @@ from likely.rare.event import Event, Target, read_event
 from likely.rare.inputs import InputDistribution, check_fits, sentence_of
 from likely.rare.method import Method, Task, make_method
 from likely.rare.result import Found, RareEstimate
+from likely.rare.threads import few_threads
 from likely.stats.intervals import check_level
 
 
@@ -98,7 +99,8 @@ def estimate_many(
         events=tuple(read_event(target, model) for target in targets),
         budget=budget, seed=seed, level=level, settings=settings, progress=progress,
     )  # fmt: skip
-    found = chosen.run(task)
+    with few_threads(model):
+        found = chosen.run(task)
     return tuple(
         _framed(task, chosen, event, one) for event, one in zip(task.events, found, strict=True)
     )
