@@ -214,5 +214,7 @@ def test_unusable_questions_get_one_line():
     law = product_law(model)
     with pytest.raises(InputError, match="n=0"):
         rare.truth(model, law, n=0)
+    with pytest.raises(InputError, match="at least one target"):
+        rare.enumerate_events(model, law, [])
     with pytest.raises(InputError, match="ids 0 to 3, got 9"):
         rare.truth(model, law).prob(9)

@@ -181,3 +181,12 @@ def test_results_come_back_from_json(tmp_path):
     assert rare.RareEstimate.from_json(path) == found
     assert found.to_frame().loc[0, "event"] == "a"
     assert "naive" in found.summary()
+
+
+def test_tokens_and_near_misses_are_counted_from_one_reading(gpt2):
+    law = rare.independent([{1: 1.0, 2: 2.0}, {3: 1.0, 4: 1.0}], gpt2)
+    events = [rare.token(5, gpt2), rare.token(5, gpt2, above=-1.0)]
+    found = rare.estimate_many(gpt2, law, events, method="naive", budget=64)
+    assert sum(one.spent.forwards for one in found) == 64
+    alone = [rare.estimate(gpt2, law, one, method="naive", budget=64) for one in events]
+    assert [one.log_prob.value for one in found] == [one.log_prob.value for one in alone]

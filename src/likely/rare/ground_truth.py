@@ -261,8 +261,13 @@ def enumerate_events(
     Args:
         model: Any local model.
         distribution: A law of few inputs.
-        targets: As for `likely.rare.estimate`.
+        targets: As for `likely.rare.estimate`; at least one.
+
+    Raises:
+        InputError: There is no target, or one is unusable.
     """
+    if not targets:
+        raise InputError("there is nothing to enumerate: give at least one target")
     events: list[Event] = [read_event(target, model) for target in targets]
     is_short = all(event.is_one_step for event in events)
     counter = open_counter(model, endings_of(distribution) if is_short else no_ending())

@@ -118,19 +118,11 @@ class Reader:
         self, inputs: Int[np.ndarray, "n T"], events: Sequence[Event]
     ) -> Bool[np.ndarray, "n E"]:
         """Return for each input and event whether it happens."""
-        plain = [event.is_plain for event in events]
-        found = np.zeros((len(inputs), len(events)), dtype=bool)
-        if any(plain):
+        if all(event.is_plain for event in events):
             winners = self.winners(inputs)
-            for column, event in enumerate(events):
-                if plain[column]:
-                    found[:, column] = winners == event.winners[0]
-        rest = [column for column, one in enumerate(plain) if not one]
-        if rest:
-            chosen = [events[column] for column in rest]
-            above = np.array([event.above for event in chosen])
-            found[:, rest] = self.margins(inputs, chosen) > above
-        return found
+            return np.stack([winners == event.winners[0] for event in events], axis=1)
+        above = np.array([event.above for event in events])
+        return self.margins(inputs, events) > above
 
     def _after(
         self, inputs: Int[np.ndarray, "n T"], read: Sequence[int], winners: Sequence[Sequence[int]]
