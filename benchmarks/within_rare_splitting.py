@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--targets", type=int, default=256)
     parser.add_argument("--timed", type=int, default=3, help="targets that are also timed alone")
     parser.add_argument("--answers", type=int, default=6, help="whole answers that show the spread")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     model = likely.load(arguments.model)
