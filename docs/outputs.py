@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 MARKS = ("smollm2", "truth", "slow")
-_BLOCK = re.compile(r"```(\w*) ?([^\n]*)\n(.*?)```", flags=re.S)
+BLOCK = re.compile(r"```(\w*) ?([^\n]*)\n(.*?)```", flags=re.S)
 _SECONDS = re.compile(r"\b[\d.,]+ (s|seconds?|min|minutes?)\b")
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?(?![\w])")
 
@@ -50,13 +50,13 @@ def iter_shown(page: str, marks: Collection[str] = ()) -> Iterator[Shown]:
         marks: What there is, of `MARKS`.
     """
     names: dict[str, object] = {}
-    found = [*_BLOCK.finditer(page), None]
+    found = [*BLOCK.finditer(page), None]
     for block, after in pairwise(found):
         assert block is not None
         language, mark, text = block.groups()
         if language not in ("python", "console") or (mark and mark not in marks):
             continue
-        said = _run(text, names) if language == "python" else _commands(text)
+        said = run(text, names) if language == "python" else commands(text)
         is_shown = after is not None and after[1] == "text"
         yield Shown(
             code=text,
@@ -96,14 +96,20 @@ def differs(shown: str, said: str, *, share: float = 0.2) -> str:
     return ""
 
 
-def _run(text: str, names: dict[str, object]) -> str:
+def run(text: str, names: dict[str, object]) -> str:
+    """Return what Python code prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(text, names)
     return out.getvalue()
 
 
-def _commands(text: str) -> str:
+def commands(text: str) -> str:
+    """Return what commands of ours print, one a line.
+
+    Raises:
+        ValueError: One is not of ours, or fails.
+    """
     from typer.testing import CliRunner
 
     from likely.cli.app import build_app

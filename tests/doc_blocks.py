@@ -1,42 +1,20 @@
 """How the blocks of the pages are read, run, and compared with what the pages show."""
 
-import contextlib
 import doctest
 import io
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from likely.cli.app import build_app
+from outputs import BLOCK
 
 DOCS = Path(__file__).parent.parent / "docs"
-BLOCK = re.compile(r"```(\w*) ?([^\n]*)\n(.*?)```", flags=re.S)
 NUMBER = re.compile(r"-?\d*\.\d+(?:e-?\d+)?")
 
 
 def blocks(page: str) -> list[tuple[str, str, str]]:
     """Return language, name and text of each block of a page."""
     return [match.groups() for match in BLOCK.finditer(page)]
-
-
-def run(text: str, names: dict[str, object]) -> str:
-    """Return what Python code prints."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(text, names)
-    return out.getvalue()
-
-
-def command(line: str) -> str:
-    """Return what a command of ours prints."""
-    program, *args = shlex.split(line)
-    assert program == "likely"
-    done = CliRunner().invoke(build_app(args), args, prog_name="likely")
-    assert done.exit_code == 0, done.output
-    return done.stdout
 
 
 def compare(shown: str, said: str) -> None:

@@ -11,8 +11,17 @@ from fixtures import INITIALIZER_RANGE
 import likely
 from likely.core.model import Capability, Encoding, ModelInfo
 from likely.rare.gradient.landscape import Reading
+from likely.rare.gradient.places import Places
+from likely.rare.gradient.whole import Gradients
 from likely.rare.inputs import IndependentDistribution
+from likely.rare.method import Task
+from likely.rare.reading import Meter
 from likely.rare.support import Support
+
+RARE = [0.001, 0.3, 0.3, 0.4]
+"""Weights of a place whose first token is rare."""
+BOTH = (0.001 / 1.001) ** 2
+"""The probability that the first two of such places have their rare token."""
 
 
 def word_tokenizer(n_vocab):
@@ -202,3 +211,18 @@ class Enumerated:
 
     def tilts_at(self, place, slopes):
         return self.whole.tilts_at(place, slopes)
+
+
+def landscape_of(model, law, event):
+    """Return a landscape of an event that has read every input of a law."""
+    return Enumerated(Gradients(model, event, Places.of(law), Meter()))
+
+
+def answers(method, model, law, event, *, budget, seeds):
+    """Return the truth and what a method says under many seeds, every input read once."""
+    landscape = landscape_of(model, law, event)
+    tasks = [
+        Task(model=model, distribution=law, events=(event,), budget=budget, seed=seed)
+        for seed in range(seeds)
+    ]
+    return landscape.prob, [method.answer(task, event, landscape, Meter()) for task in tasks]

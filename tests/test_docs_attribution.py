@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from doc_blocks import DOCS, blocks, check_examples, compare, run
+from doc_blocks import DOCS, blocks, check_examples, compare
+from outputs import run
 
 import likely
 from likely import attribution

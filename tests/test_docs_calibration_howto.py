@@ -5,8 +5,9 @@ import tomllib
 from collections.abc import Iterator
 
 import pytest
-from doc_blocks import DOCS, blocks, command, compare, run
+from doc_blocks import DOCS, blocks, compare
 from loopback import Loopback
+from outputs import commands, run
 
 import likely
 from likely import calibration
@@ -68,7 +69,7 @@ def check(page: str, loopback: Loopback, *, is_real: bool) -> int:
                 raise AssertionError(f"a block is for {name!r}, which no test knows")
             said = run(serve(loopback, text, names), names)
         elif language == "console":
-            said = "".join(command(line) for line in text.splitlines())
+            said = commands(text)
         elif language == "text":
             excerpt(text, said)
             n_compared += 1

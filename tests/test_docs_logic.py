@@ -7,7 +7,8 @@ import warnings
 from pathlib import Path
 
 import pytest
-from doc_blocks import DOCS, blocks, check_examples, command, compare, run
+from doc_blocks import DOCS, blocks, check_examples, compare
+from outputs import commands, run
 
 import likely
 from likely import logic
@@ -48,7 +49,7 @@ def test_the_page_says_what_the_model_says(tmp_path, monkeypatch):
         if language == "python":
             said = run(text, names)
         elif language == "console":
-            said = "".join(command(line) for line in text.splitlines())
+            said = commands(text)
         elif language == "text":
             compare(text, said)
             n_compared += 1

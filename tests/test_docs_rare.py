@@ -1,10 +1,8 @@
 """What the pages on rare outputs show is what likely says: every block on them runs."""
 
-import importlib.util
 import re
-import sys
-from types import ModuleType
 
+import outputs
 import pytest
 from doc_blocks import DOCS, blocks, check_examples
 
@@ -15,20 +13,6 @@ HOWTO = (DOCS / "rare.md").read_text(encoding="utf-8")
 THEORY = (DOCS / "rare-theory.md").read_text(encoding="utf-8")
 WITHOUT_TRUTH = 9
 """Blocks of the how-to that show what they print and need no stored truth."""
-
-
-def load(name: str) -> ModuleType:
-    """Return a script of the documentation as a module."""
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-outputs = load("outputs")
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 from rare_toys import (
-    Enumerated,
+    BOTH,
+    RARE,
     HandNetwork,
+    answers,
     both_network,
     constant_network,
     law_of,
@@ -19,29 +21,10 @@ from rare_toys import (
 import likely
 from likely import rare
 from likely.errors import CapabilityError, InputError
-from likely.rare.gradient.places import Places
-from likely.rare.gradient.whole import Gradients
 from likely.rare.itgis import Itgis
 from likely.rare.method import Task
-from likely.rare.reading import Meter, Reader
+from likely.rare.reading import Reader
 from likely.stats.intervals import clopper_pearson
-
-RARE = [0.001, 0.3, 0.3, 0.4]
-BOTH = (0.001 / 1.001) ** 2  # the first two places have their rare token
-
-
-def landscape_of(model, law, event):
-    return Enumerated(Gradients(model, event, Places.of(law), Meter()))
-
-
-def answers(method, model, law, event, *, budget, seeds):
-    """Return what a method says under many seeds, from one reading of every input."""
-    landscape = landscape_of(model, law, event)
-    tasks = [
-        Task(model=model, distribution=law, events=(event,), budget=budget, seed=seed)
-        for seed in range(seeds)
-    ]
-    return landscape.prob, [method.answer(task, event, landscape, Meter()) for task in tasks]
 
 
 @pytest.fixture(scope="module")

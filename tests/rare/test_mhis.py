@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 from rare_toys import (
-    Enumerated,
+    BOTH,
+    RARE,
+    answers,
     both_network,
     constant_network,
     law_of,
@@ -16,26 +18,10 @@ from rare_toys import (
 
 from likely import rare
 from likely.errors import InputError
-from likely.rare.gradient.places import Places
-from likely.rare.gradient.whole import Gradients
-from likely.rare.method import Task
 from likely.rare.mhis import Mhis, ladder
-from likely.rare.reading import Meter
 from likely.stats.intervals import clopper_pearson
 
-RARE = [0.001, 0.3, 0.3, 0.4]
-BOTH = (0.001 / 1.001) ** 2
 ESTIMATORS = ["self-normalised", "bridge", "ladder"]
-
-
-def answers(method, model, law, event, *, budget, seeds):
-    """Return what a method says under many seeds, from one reading of every input."""
-    landscape = Enumerated(Gradients(model, event, Places.of(law), Meter()))
-    tasks = [
-        Task(model=model, distribution=law, events=(event,), budget=budget, seed=seed)
-        for seed in range(seeds)
-    ]
-    return landscape.prob, [method.answer(task, event, landscape, Meter()) for task in tasks]
 
 
 @pytest.fixture(scope="module")

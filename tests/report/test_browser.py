@@ -1,4 +1,5 @@
 import pytest
+from looked_at import look_at
 from measured_policies import measured
 from report_models import HOSTILE, TopOnly, bigram_model, hostile_model
 from small_suite import model, put_in_place
@@ -34,33 +35,12 @@ def pages(tmp_path_factory):
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("kind", ["plain", "partial", "hostile", "beliefs", "numbers"])
 def test_page_is_quiet_and_fits(browser, pages, kind, width, scheme):
-    context = browser.new_context(
-        viewport={"width": width, "height": 844}, color_scheme=scheme, device_scale_factor=1
-    )
-    page = context.new_page()
-    noise = []
-    page.on("console", lambda message: noise.append(f"console: {message.text}"))
-    page.on("pageerror", lambda error: noise.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: noise.append(f"dialog: {dialog.message}"))
-    page.on("requestfailed", lambda request: noise.append(f"failed: {request.url}"))
-    page.on("request", lambda request: noise.append(request.url))
-    page.goto(pages[kind])
-    for summary in page.query_selector_all("summary"):
-        summary.click()
-    page.wait_for_load_state("networkidle")
-    fits = page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
-    overflowing = page.evaluate(
-        """[...document.querySelectorAll("main > section > *, header > *")]
-             .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML)"""
-    )
-    height = page.evaluate("document.scrollingElement.scrollHeight")
-    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    context.close()
-    assert noise == [pages[kind]]
-    assert fits
-    assert not overflowing
-    assert height < 16000  # a column that is squeezed to nothing makes a very long page
-    assert ground == {"light": "rgb(252, 252, 250)", "dark": "rgb(20, 22, 26)"}[scheme]
+    seen = look_at(browser, pages[kind], width=width, scheme=scheme)
+    assert seen.noise == [pages[kind]]
+    assert seen.fits
+    assert not seen.overflowing
+    assert seen.height < 16000  # a column that is squeezed to nothing makes a very long page
+    assert seen.ground == {"light": "rgb(252, 252, 250)", "dark": "rgb(20, 22, 26)"}[scheme]
 
 
 def test_policy_stops_what_a_section_should_not_have_written(browser, tmp_path):

@@ -2,6 +2,7 @@
 
 import pytest
 import rare_cases as make
+from looked_at import look_at
 
 from likely.core.jsonio import dumps
 from likely.rare.bench.plan import BenchConfig
@@ -37,27 +38,8 @@ def pages(tmp_path_factory):
 @pytest.mark.parametrize("width", [390, 1100])
 @pytest.mark.parametrize("kind", ["estimates", "bench"])
 def test_page_is_quiet_and_fits(browser, pages, kind, width, scheme):
-    context = browser.new_context(
-        viewport={"width": width, "height": 844}, color_scheme=scheme, device_scale_factor=1
-    )
-    page = context.new_page()
-    noise = []
-    page.on("console", lambda message: noise.append(f"console: {message.text}"))
-    page.on("pageerror", lambda error: noise.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: noise.append(f"dialog: {dialog.message}"))
-    page.on("request", lambda request: noise.append(request.url[:80]))
-    page.goto(pages[kind])
-    for found in page.query_selector_all("summary"):
-        found.click()
-    page.wait_for_load_state("networkidle")
-    fits = page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
-    overflowing = page.evaluate(
-        """[...document.querySelectorAll("main > section > *, header > *")]
-             .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML)"""
-    )
-    height = page.evaluate("document.scrollingElement.scrollHeight")
-    context.close()
-    assert [one for one in noise if not one.startswith("data:image/svg+xml")] == [pages[kind]]
-    assert fits
-    assert not overflowing
-    assert height < 16000
+    seen = look_at(browser, pages[kind], width=width, scheme=scheme)
+    assert [one for one in seen.noise if not one.startswith("data:image/svg+xml")] == [pages[kind]]
+    assert seen.fits
+    assert not seen.overflowing
+    assert seen.height < 16000

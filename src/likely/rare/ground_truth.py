@@ -27,7 +27,6 @@ from likely.stats.intervals import check_level
 from likely.stats.weighted_counts import gamma_interval
 
 SCHEMA_VERSION = 1
-_AT_ONCE = 4096
 _COLUMNS = ("total", "squares", "largest", "stems", "inputs")
 
 

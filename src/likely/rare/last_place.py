@@ -66,7 +66,6 @@ def collect_by_last_place(task: Task) -> ByLastPlace:
     rng = task.stream(None, STREAM, "last place")
     groups = rng.permutation(by_turns(flattened(support.log_probs), task.budget))
     names = task.path(None, STREAM)
-
     inputs = np.concatenate(list(iter_sample(law, task.budget, seed=task.seed, names=names)))
     inputs[:, place] = support.tokens[groups]
     blocks = [inputs[start : start + BLOCK] for start in range(0, len(inputs), BLOCK)]

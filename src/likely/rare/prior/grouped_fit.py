@@ -142,20 +142,21 @@ def _fitted(
 ) -> _Shapes:
     """Return the t law of the rows of each cell, in a few passes of ECME."""
     dim = left.shape[1]
+    common = None if base is None else base.factors[0] @ base.factors[0].T
     factors, tails = [], []
     for k in range(int(of.max()) + 1):
         rows = left[cell == k]
         tail = _FIRST_TAIL if base is None else float(base.tails[0])
-        scale = rows.T @ rows / len(rows) if base is None else base.factors[0] @ base.factors[0].T
-        for _ in range(6 if base is None else 3):
+        scale = rows.T @ rows / len(rows) if common is None else common
+        for _ in range(6 if common is None else 3):
             factor = cholesky_whitening(np.zeros(dim), scale, ridge=options.ridge).factor
             squared = _squared(rows, factor)
             tail = fit_tail(squared, dim)
             weights = (tail + dim) / (tail + squared)
             pulled = (rows * weights[:, None]).T @ rows
             total = float(weights.sum())
-            if base is not None:
-                pulled += (dim + 2.0) * base.factors[0] @ base.factors[0].T
+            if common is not None:
+                pulled += (dim + 2.0) * common
                 total += dim + 2.0
             scale = pulled / total
         factors.append(cholesky_whitening(np.zeros(dim), scale, ridge=options.ridge).factor)
