@@ -1,16 +1,21 @@
 """Counts how often each token wins, for the small models and the named distributions.
 
-Usage: python training/truth.py [MODEL ...] [--distributions NAMES] [--inputs N] [--seconds S]
+Usage: python training/truth.py [MODEL ...] [--distributions NAMES] [--inputs N] [--workers N]
 
-It goes on where it stopped: after every few blocks the counts so far are written to
-src/likely/rare/truths/MODEL-DISTRIBUTION.parquet, and blocks are numbered, so two runs give what
-one would. A file that was made for other weights or another law is refused, not mixed in.
+All pairs are counted to 2^21 inputs, then to twice as many, and so on. A pair is done when N inputs
+are read, or when half of its rare tokens are known as well as N independent inputs would tell
+(`Truth.effective_rare`). It goes on where it stopped: after every few blocks the counts so far are
+written to src/likely/rare/truths/MODEL-DISTRIBUTION.parquet, and blocks are numbered, so two runs
+give what one would. A file that was made for other weights or another law is refused, not mixed in.
 """
 
 import argparse
+import multiprocessing
 import os
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -23,6 +28,7 @@ from likely.rare.named import DISTRIBUTIONS
 MODELS = ("tiny-1l", "tiny-2l", "tiny-4l")
 FOLDER = Path(__file__).parents[1] / "src" / "likely" / "rare" / "truths"
 SEED = 20_261_130
+FEWEST = 2**21
 SAVE_SECONDS = 60.0
 MEMORY = {  # glibc keeps what is freed: else much of the time goes into page faults
     "MALLOC_MMAP_THRESHOLD_": "4294967296",
@@ -31,12 +37,19 @@ MEMORY = {  # glibc keeps what is freed: else much of the time goes into page fa
 }
 
 
-def count(model_name: str, distribution_name: str, *, n_inputs: int, until: float) -> bool:
-    """Count one pair up to ``n_inputs``; return whether it is done."""
-    model = likely.load(model_name)
-    law = rare.distribution(distribution_name, model)
-    path = FOLDER / f"{model_name}-{distribution_name}.parquet"
+def count(pair: tuple[str, str], *, n_inputs: int, enough: int) -> str:
+    """Count one pair up to a number of inputs, unless it is done; return a line about it.
+
+    Args:
+        pair: Names of model and distribution.
+        n_inputs: To count up to.
+        enough: Effective inputs that half of the rare tokens should rest on.
+    """
+    model = likely.load(pair[0])
+    law = rare.distribution(pair[1], model)
+    path = FOLDER / f"{pair[0]}-{pair[1]}.parquet"
     counts = Counts.none(model.info.n_vocab)
+    block = STEMS * len(endings_of(law).probs)
     if path.exists():
         found = Truth.load(path)
         if (found.fingerprint, found.law, found.seed) != (
@@ -44,30 +57,37 @@ def count(model_name: str, distribution_name: str, *, n_inputs: int, until: floa
         ):  # fmt: skip
             sys.exit(f"{path.name} is of other weights, another law or another seed; remove it")
         counts = found.counts
-    n_endings = len(endings_of(law).probs)
-    n_blocks = -(-n_inputs // (STEMS * n_endings))
+        if _is_whole_round(counts.n_inputs, block) and found.effective_rare >= enough:
+            return f"{path.stem}: done"
     first = counts.n_stems // STEMS
     saved = time.monotonic()
     run = iter_counts(model, law, seed=SEED, first_block=first)
-    for more in islice(run, max(0, n_blocks - first)):
+    for more in islice(run, max(0, -(-n_inputs // block) - first)):
         counts += more
-        now = time.monotonic()
-        if now - saved > SAVE_SECONDS or now > until:
+        if time.monotonic() - saved > SAVE_SECONDS:
             framed(model, law, counts, seed=SEED).save(path)
-            saved = now
-        if now > until:
-            return False
+            saved = time.monotonic()
     truth = framed(model, law, counts, seed=SEED)
     truth.save(path)
-    effective = truth.effective_inputs[truth.tokens_between(1e-9, 1e-3, n_stems=20)]
-    middle = sorted(effective)[len(effective) // 2] if len(effective) else 0.0
-    sys.stdout.write(
+    return (
         f"{path.stem}: {counts.n_inputs:,} inputs of {counts.n_stems:,} stems in "
-        f"{counts.spent.seconds:,.0f} s; {len(effective)} tokens from 1e-9 to 1e-3 rest on 20 "
-        f"stems, median of {middle:,.0f} effective inputs; tied {truth.tied:.1e}\n"
+        f"{counts.spent.seconds:,.0f} s; half of the rare tokens rest on "
+        f"{truth.effective_rare:,.0f} effective inputs; tied {truth.tied:.1e}"
     )
-    sys.stdout.flush()
-    return True
+
+
+def _is_whole_round(n_inputs: int, block: int) -> bool:
+    """Whether a count stopped at the end of a round, where alone it may be called done."""
+    size = FEWEST
+    while size < n_inputs - block:
+        size *= 2
+    return n_inputs == -(-size // block) * block
+
+
+def _use_one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
 
 
 def main() -> None:
@@ -76,13 +96,19 @@ def main() -> None:
     parser.add_argument("models", nargs="*", default=MODELS)
     parser.add_argument("--distributions", default=",".join(DISTRIBUTIONS.names()))
     parser.add_argument("--inputs", type=int, default=2**26)
-    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
-    until = time.monotonic() + asked.seconds
     pairs = [(m, d) for d in asked.distributions.split(",") for m in asked.models]
-    done = [count(m, d, n_inputs=asked.inputs, until=until) for m, d in pairs]
-    sys.exit(0 if all(done) else 1)
+    with ProcessPoolExecutor(
+        asked.workers, multiprocessing.get_context("spawn"), initializer=_use_one_thread
+    ) as pool:
+        size = min(FEWEST, asked.inputs)
+        while size <= asked.inputs:
+            for line in pool.map(partial(count, n_inputs=size, enough=asked.inputs), pairs):
+                sys.stdout.write(f"{line}\n")
+                sys.stdout.flush()
+            size *= 2
 
 
 if __name__ == "__main__":

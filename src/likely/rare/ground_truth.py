@@ -27,6 +27,9 @@ from likely.stats.intervals import check_level
 from likely.stats.weighted_counts import gamma_interval
 
 SCHEMA_VERSION = 1
+RAREST, RARE = 1e-9, 1e-5
+"""Between these probabilities tokens are called rare."""
+_FEWEST_RARE = 10
 _COLUMNS = ("total", "squares", "largest", "stems", "inputs")
 
 
@@ -132,6 +135,15 @@ class Truth:
         with np.errstate(invalid="ignore", divide="ignore"):
             found = counts.n_stems * q * (1.0 - q) / variance
         return np.where(q > 0.0, found, 0.0)
+
+    @property
+    def effective_rare(self) -> float:
+        """The median of `effective_inputs` over rare tokens: 1e-9 to 1e-5, on 20 stems at least.
+
+        Zero where there are fewer than ten of these.
+        """
+        rare = self.tokens_between(RAREST, RARE, n_stems=20)
+        return float(np.median(self.effective_inputs[rare])) if len(rare) >= _FEWEST_RARE else 0.0
 
     def tokens_between(self, low: float, high: float, *, n_stems: int = 5) -> Int[np.ndarray, "n"]:
         """Return the tokens whose probability lies in ``[low, high)`` and rests on enough stems.
