@@ -127,19 +127,27 @@ class LastStates:
     def _stored(self, stems: Int[torch.Tensor, "P T"]) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Return keys and values of stems, layer by layer."""
         cache = DynamicCache()
-        self.backbone(input_ids=stems, use_cache=True, **{self.cache_name: cache})
+        with self._narrow():
+            self.backbone(input_ids=stems, use_cache=True, **{self.cache_name: cache})
         return [(layer.keys, layer.values) for layer in cache.layers]
 
     def _read(self, before_norm: bool, **inputs: torch.Tensor | Cache | None) -> torch.Tensor:
         with ExitStack() as stack:
-            for part in self._narrowed:
-                handle = part.register_forward_pre_hook(_last_only)
-                stack.callback(handle.remove)
+            stack.enter_context(self._narrow())
             seen = stack.enter_context(self._watch()) if before_norm else []
             output = self.backbone(use_cache=self.cache_name in inputs, **inputs)
         states = seen[0] if before_norm else output.last_hidden_state
         last: torch.Tensor = states[:, -1]
         return last
+
+    @contextmanager
+    def _narrow(self) -> Iterator[None]:
+        """Cut the products of the last layer down to the last token."""
+        with ExitStack() as stack:
+            for part in self._narrowed:
+                handle = part.register_forward_pre_hook(_last_only)
+                stack.callback(handle.remove)
+            yield
 
     @contextmanager
     def _watch(self) -> Iterator[list[torch.Tensor]]:

@@ -85,7 +85,7 @@ def attend(
     flat = asked.reshape(*by_stem, width)
     fine = torch.promote_types(query.dtype, torch.float32)
     over_stem = torch.matmul(flat, stem_key.transpose(2, 3)).to(fine)
-    over_own = torch.matmul(asked, key.permute(1, 0, 3, 2)).to(fine)
+    over_own = _by_row(asked, key.permute(1, 0, 3, 2)).to(fine)
     if n_new > 1:
         late = torch.ones(n_new, n_own, dtype=torch.bool, device=key.device)
         by_token = over_own.view(n_groups, n_rows, -1, n_new, n_own)
@@ -97,9 +97,18 @@ def attend(
     total = over_stem.sum(dim=-1, keepdim=True) + over_own.sum(dim=-1, keepdim=True)
     weights = over_stem.view(*by_stem, -1).to(value.dtype)
     found = torch.matmul(weights, stem_value).view(n_groups, n_rows, n_asking, width)
-    found = found + torch.matmul(over_own.to(value.dtype), value.transpose(0, 1))
+    found = found + _by_row(over_own.to(value.dtype), value.transpose(0, 1))
     found = (found / total).to(query.dtype).transpose(0, 1)
     return found.reshape(n_rows, n_heads, n_new, width).transpose(1, 2).contiguous(), None
+
+
+def _by_row(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Return the matrix product of each row; of one entry or one column it is no product at all."""
+    if left.shape[-1] == 1:
+        return left * right
+    if left.shape[-2] == 1 and right.shape[-1] == 1:
+        return (left * right.transpose(-1, -2)).sum(dim=-1, keepdim=True)
+    return torch.matmul(left, right)
 
 
 AttentionInterface.register(_NAME, attend)
