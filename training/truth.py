@@ -2,7 +2,7 @@
 
 Usage: python training/truth.py [MODEL ...] [--distributions NAMES] [--inputs N] [--workers N]
 
-All pairs are counted to 2^21 inputs, then to twice as many, and so on. A pair is done when N inputs
+All pairs are counted to 2^23 inputs, then to twice as many, and so on. A pair is done when N inputs
 are read, or when half of its rare tokens are known as well as N independent inputs would tell
 (`Truth.effective_rare`). It goes on where it stopped: after every few blocks the counts so far are
 written to src/likely/rare/truths/MODEL-DISTRIBUTION.parquet, and blocks are numbered, so two runs
@@ -28,7 +28,7 @@ from likely.rare.named import DISTRIBUTIONS
 MODELS = ("tiny-1l", "tiny-2l", "tiny-4l")
 FOLDER = Path(__file__).parents[1] / "src" / "likely" / "rare" / "truths"
 SEED = 20_261_130
-FEWEST = 2**21
+FEWEST = 2**23
 SAVE_SECONDS = 60.0
 MEMORY = {  # glibc keeps what is freed: else much of the time goes into page faults
     "MALLOC_MMAP_THRESHOLD_": "4294967296",
