@@ -53,7 +53,7 @@ class Comparison:
 
     preset: Annotated[
         Literal["smoke", "lite", "full"],
-        typer.Option("--preset", help="smoke takes minutes, lite two hours, full days."),
+        typer.Option("--preset", help="smoke takes minutes, lite hours, full days."),
     ] = "smoke"
     models: Annotated[
         str | None, typer.Option("--models", metavar="NAMES", help="Such as tiny-1l,tiny-2l.")

@@ -10,7 +10,7 @@ from likely.rare.bench.running import check_budget
 from likely.rare.method import METHODS
 from likely.rare.named import DISTRIBUTIONS
 
-PLAN = BenchConfig(methods=("naive", "itgis"), budget=1000)
+PLAN = BenchConfig(methods=("naive", "itgis"), budget=1000, reference="itgis")
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -17,7 +17,8 @@ PLAN = BenchConfig(
 )  # fmt: skip
 TIMED = BenchConfig(
     models=("echo",), distributions=("one",), methods=("itgis", "naive", "qld", "mhis"),
-    budget=4000, seeds=2, decades=make.DECADES, per_decade=1, options=(("qld", "ridge", 1e-4),),
+    budget=4000, seeds=2, decades=make.DECADES, per_decade=1, reference="itgis",
+    options=(("qld", "ridge", 1e-4),),
 )  # fmt: skip
 COSTS = {"itgis": (0.0, 1e-3), "naive": (0.0, 1e-4), "qld": (6.0, 1e-4), "mhis": (60.0, 1e-3)}
 

@@ -5,9 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import beta
 
 from likely.core.streams import generator
+from likely.rare.event import Event
+from likely.rare.margin_scores import MarginScores
+from likely.rare.network import Readout
 from likely.rare.prior.fit import fit_prior
 from likely.rare.splitting.config import SplittingConfig
 from likely.rare.splitting.drive import split
@@ -130,4 +134,24 @@ def test_an_affine_map_of_the_states_leaves_the_estimate(streams):
     assert first.log_prob == pytest.approx(second.log_prob, abs=1e-12)
     assert first.log_prob < math.log(1e-3)
     levels = [[one.level for one in found.runs[0].levels] for found in (first, second)]
+    np.testing.assert_allclose(levels[0], levels[1], atol=1e-4)
+
+
+def test_the_order_of_the_vocabulary_does_not_matter(spherical, streams):
+    # f13, with the same noise: the same rows of the output layer, in another order
+    draw = torch.Generator().manual_seed(4)
+    weight, bias = torch.randn(60, 8, generator=draw), torch.randn(60, generator=draw)
+    order = torch.randperm(60, generator=draw)
+    target = 5
+    bias[target] -= 1.0
+    found = []
+    for rows, winner in ((torch.arange(60), target), (order, order.tolist().index(target))):
+        readout = Readout(weight=weight[rows], bias=bias[rows], is_centred=False, epsilon=1e-5)
+        scores = MarginScores(readout, [Event(name="one", steps=((winner,),))], np.zeros(1, int))
+        config = replace(CONFIG, n_particles=100, n_steps=4, n_replicates=2, runner_up=True)
+        found.append(split(scores, spherical(8), config, streams=streams(9))[0])
+    first, second = found
+    assert first.log_prob == pytest.approx(second.log_prob, abs=1e-9)
+    assert math.log(1e-9) < first.log_prob < math.log(1e-2)
+    levels = [[one.level for one in splitting.runs[0].levels] for splitting in found]
     np.testing.assert_allclose(levels[0], levels[1], atol=1e-4)
