@@ -41,18 +41,17 @@ def test_the_mean_of_estimates_is_the_probability():
     law = rare.independent([{"a": 0.1, "b": 0.9}] * 7, model)
     [exact] = rare.enumerate_events(model, law, ["x"])
     assert exact.value == pytest.approx(binom.sf(4, 7, 0.1), rel=1e-9)
-    method = AmlsInputs(n_steps=5, n_replicates=4)
+    method = AmlsInputs(n_steps=2, n_replicates=4)
     found = [
-        rare.estimate(model, law, "x", method=method, budget=20_000, seed=seed) for seed in range(6)
+        rare.estimate(model, law, "x", method=method, budget=8_000, seed=seed) for seed in range(40)
     ]
     logs = np.array([one.log_prob.value for one in found])
-    assert np.isfinite(logs).sum() >= 4  # the others are estimates of 0, and count as such
     mean = float(logsumexp(logs)) - math.log(len(logs))
     error = float(np.std(np.exp(logs - mean), ddof=1)) / math.sqrt(len(logs))
     assert abs(1.0 - math.exp(math.log(exact.value) - mean)) < 4.0 * error
     held = sum(one.log_prob.low <= math.log(exact.value) <= one.log_prob.high for one in found)
-    assert held >= 4
-    assert all(one.spent.forwards <= 20_000 for one in found)
+    assert 0.90 <= held / len(found) <= 0.99
+    assert all(one.spent.forwards <= 8_000 for one in found)
     assert all(len(one.replicates) == 4 and one.levels for one in found)
     assert found[0].quantity == "inputs"
 
