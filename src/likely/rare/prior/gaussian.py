@@ -1,37 +1,20 @@
 """A Gaussian law of states. Unit: nats."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from likely.rare.prior.options import FitOptions, prepared
 from likely.rare.prior.protocol import FitRecord
-from likely.rare.prior.whitening import Whitening, cholesky_whitening, covariance
+from likely.rare.prior.whitened import WhitenedPrior
+from likely.rare.prior.whitening import cholesky_whitening, covariance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianPrior:
-    """States ``centre + factor u`` with ``u`` standard normal.
-
-    Attributes:
-        whitening: Between states and ``u``.
-        record: How it was fitted; None for a law that was given.
-    """
-
-    whitening: Whitening
-    record: FitRecord | None = field(default=None)
-
-    @property
-    def dim(self) -> int:
-        """Return the number of whitened coordinates."""
-        return self.whitening.dim
-
-    @property
-    def log_det(self) -> float:
-        """Return the log of the volume of states that one unit of whitened volume becomes."""
-        return self.whitening.log_det
+class GaussianPrior(WhitenedPrior):
+    """States ``centre + factor u`` with ``u`` standard normal."""
 
     def log_density(self, u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """Return the normalised log-density of whitened coordinates."""
@@ -44,14 +27,6 @@ class GaussianPrior:
     def sample(self, n: int, *, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
         """Return independent draws, whitened."""
         return rng.standard_normal((n, self.dim))
-
-    def to_states(self, u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n D"]:
-        """Return the states of whitened coordinates."""
-        return self.whitening.to_states(u)
-
-    def to_whitened(self, states: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n d"]:
-        """Return the whitened coordinates of states."""
-        return self.whitening.to_whitened(states)
 
     def draw_gaussian(self, n: int, *, rng: np.random.Generator) -> Float[np.ndarray, "n D"]:
         """Return draws of the Gaussian part: states less their centre."""

@@ -1,7 +1,7 @@
 """Independent Student t laws along the principal axes of the states. Unit: nats."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -12,34 +12,21 @@ from likely.errors import NumericalError
 from likely.rare.prior.options import FitOptions, prepared
 from likely.rare.prior.protocol import FitRecord
 from likely.rare.prior.student import TAIL_BOUNDS, draw_log_scales, log_scale_ratio
+from likely.rare.prior.whitened import WhitenedPrior
 from likely.rare.prior.whitening import Whitening, covariance, with_ridge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarginalsPrior:
+class MarginalsPrior(WhitenedPrior):
     """States ``centre + factor u``; coordinate j of ``u`` is t with ``tails[j]`` degrees.
 
     Unlike an elliptical law it can hold a few coordinates of heavy tails among many of light ones.
 
     Attributes:
-        whitening: Between states and ``u``.
         tails: Shape ``(d,)``, degrees of freedom.
-        record: How it was fitted; None for a law that was given.
     """
 
-    whitening: Whitening
     tails: Float[np.ndarray, " d"]
-    record: FitRecord | None = field(default=None)
-
-    @property
-    def dim(self) -> int:
-        """Return the number of whitened coordinates."""
-        return self.whitening.dim
-
-    @property
-    def log_det(self) -> float:
-        """Return the log of the volume of states that one unit of whitened volume becomes."""
-        return self.whitening.log_det
 
     def log_density(self, u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """Return the normalised log-density of whitened coordinates."""
@@ -54,14 +41,6 @@ class MarginalsPrior:
         """Return independent draws, whitened."""
         z = rng.standard_normal((n, self.dim))
         return np.asarray(z * np.exp(-0.5 * self.draw_mixing(n, rng=rng)))
-
-    def to_states(self, u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n D"]:
-        """Return the states of whitened coordinates."""
-        return self.whitening.to_states(u)
-
-    def to_whitened(self, states: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n d"]:
-        """Return the whitened coordinates of states."""
-        return self.whitening.to_whitened(states)
 
     def draw_gaussian(self, n: int, *, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
         """Return draws of the Gaussian part: ``u``, were every lambda 1."""

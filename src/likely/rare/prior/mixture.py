@@ -1,14 +1,14 @@
 """Mixtures of Gaussian or Student t laws of states. Unit: nats."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from likely.core.logspace import logsumexp
 from likely.rare.prior.gaussian import gaussian_log_density
-from likely.rare.prior.protocol import FitRecord
 from likely.rare.prior.student import draw_log_scales, log_scale_ratio, student_log_density
+from likely.rare.prior.whitened import WhitenedPrior
 from likely.rare.prior.whitening import Whitening
 
 _SWITCH = 0.25
@@ -16,35 +16,21 @@ _SWITCH = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MixturePrior:
+class MixturePrior(WhitenedPrior):
     """A component is drawn by its weight, then a state from its law.
 
     All components live in the whitened coordinates of the whole sample. Each is a
     `Whitening` from those into coordinates of its own, and a tail; an infinite tail is a Gaussian.
 
     Attributes:
-        whitening: Between states and ``u``.
         log_weights: Shape ``(k,)``, nats, normalised.
         components: Between ``u`` and each component's own coordinates.
         tails: Shape ``(k,)``, degrees of freedom.
-        record: How it was fitted; None for a law that was given.
     """
 
-    whitening: Whitening
     log_weights: Float[np.ndarray, " k"]
     components: tuple[Whitening, ...]
     tails: Float[np.ndarray, " k"]
-    record: FitRecord | None = field(default=None)
-
-    @property
-    def dim(self) -> int:
-        """Return the number of whitened coordinates."""
-        return self.whitening.dim
-
-    @property
-    def log_det(self) -> float:
-        """Return the log of the volume of states that one unit of whitened volume becomes."""
-        return self.whitening.log_det
 
     def log_density(self, u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """Return the normalised log-density of whitened coordinates."""
@@ -66,14 +52,6 @@ class MixturePrior:
     def sample(self, n: int, *, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
         """Return independent draws, whitened."""
         return self._place(rng.standard_normal((n, self.dim)), self.draw_mixing(n, rng=rng))
-
-    def to_states(self, u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n D"]:
-        """Return the states of whitened coordinates."""
-        return self.whitening.to_states(u)
-
-    def to_whitened(self, states: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n d"]:
-        """Return the whitened coordinates of states."""
-        return self.whitening.to_whitened(states)
 
     def draw_gaussian(self, n: int, *, rng: np.random.Generator) -> Float[np.ndarray, "n d"]:
         """Return draws of the Gaussian part: a component's own coordinates, were lambda 1."""

@@ -1,7 +1,7 @@
 """A multivariate Student t law of states, fitted by ECME. Unit: nats."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -10,6 +10,7 @@ from scipy.special import gammaln
 
 from likely.rare.prior.options import FitOptions, coarse_rows, prepared
 from likely.rare.prior.protocol import FitRecord
+from likely.rare.prior.whitened import WhitenedPrior
 from likely.rare.prior.whitening import Whitening, cholesky_whitening, covariance
 
 TAIL_BOUNDS = (2.1, 200.0)
@@ -18,30 +19,16 @@ _FIRST_TAIL = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudentPrior:
+class StudentPrior(WhitenedPrior):
     """States ``centre + factor z / sqrt(lambda)``, lambda of mean 1.
 
     ``z`` is standard normal and ``lambda`` a chi-squared number over its degrees of freedom.
 
     Attributes:
-        whitening: Between states and ``u = z / sqrt(lambda)``.
         tail: Degrees of freedom, positive.
-        record: How it was fitted; None for a law that was given.
     """
 
-    whitening: Whitening
     tail: float
-    record: FitRecord | None = field(default=None)
-
-    @property
-    def dim(self) -> int:
-        """Return the number of whitened coordinates."""
-        return self.whitening.dim
-
-    @property
-    def log_det(self) -> float:
-        """Return the log of the volume of states that one unit of whitened volume becomes."""
-        return self.whitening.log_det
 
     def log_density(self, u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """Return the normalised log-density of whitened coordinates."""
@@ -56,14 +43,6 @@ class StudentPrior:
         """Return independent draws, whitened."""
         z = rng.standard_normal((n, self.dim))
         return np.asarray(z * np.exp(-0.5 * draw_log_scales(n, 1, self.tail, rng=rng)))
-
-    def to_states(self, u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n D"]:
-        """Return the states of whitened coordinates."""
-        return self.whitening.to_states(u)
-
-    def to_whitened(self, states: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n d"]:
-        """Return the whitened coordinates of states."""
-        return self.whitening.to_whitened(states)
 
     def draw_gaussian(self, n: int, *, rng: np.random.Generator) -> Float[np.ndarray, "n D"]:
         """Return draws of the Gaussian part: states less their centre, were lambda 1."""
