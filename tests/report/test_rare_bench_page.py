@@ -17,7 +17,7 @@ from likely.report.figures.rare.loss_alpha import loss_against_alpha
 from likely.report.rare_bench_page import bench_page
 
 METHODS = ("naive", "itgis", "qld")
-CONFIG = BenchConfig(methods=METHODS, budget=4096, seeds=2)
+CONFIG = BenchConfig(methods=METHODS, budget=4096, seeds=2, reference="itgis")
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 MODELS = ("tiny-1l", "tiny-2l")
 ROWS = make.rows(METHODS, MODELS, laws=("hex",), per_decade=1, seeds=2, text=HOSTILE)
