@@ -14,6 +14,7 @@ import io
 import re
 import shlex
 import sys
+import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -133,13 +134,16 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--marks", nargs="*", default=MARKS, choices=MARKS)
     asked = parser.parse_args()
-    old = asked.page.read_text("utf-8")
-    if asked.check:
-        stale = [differs(one.shown, one.said) for one in iter_shown(old, asked.marks) if one.span]
-        if any(stale):
-            sys.exit(f"{asked.page} is stale ({'; '.join(filter(None, stale))})")
-    else:
-        asked.page.write_text(refreshed(old, asked.marks), "utf-8")
+    page = asked.page.resolve()
+    old = page.read_text("utf-8")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # for what blocks write
+        if asked.check:
+            shown = [one for one in iter_shown(old, asked.marks) if one.span]
+            stale = [differs(one.shown, one.said) for one in shown]
+            if any(stale):
+                sys.exit(f"{asked.page} is stale ({'; '.join(filter(None, stale))})")
+        else:
+            page.write_text(refreshed(old, asked.marks), "utf-8")
 
 
 if __name__ == "__main__":

@@ -10,13 +10,16 @@ give what one would. A file that was made for other weights or another law is re
 """
 
 import argparse
+import math
 import multiprocessing
 import os
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from itertools import islice
+from itertools import count as count_from
+from itertools import islice, takewhile
 from pathlib import Path
 
 import likely
@@ -24,6 +27,7 @@ from likely import rare
 from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
 from likely.rare.ground_truth import Truth, framed
 from likely.rare.named import DISTRIBUTIONS
+from likely.rare.threads import few_threads
 
 MODELS = ("tiny-1l", "tiny-2l", "tiny-4l")
 FOLDER = Path(__file__).parents[1] / "src" / "likely" / "rare" / "truths"
@@ -37,13 +41,14 @@ MEMORY = {  # glibc keeps what is freed: else much of the time goes into page fa
 }
 
 
-def count(pair: tuple[str, str], *, n_inputs: int, enough: int) -> str:
+def count(pair: tuple[str, str], *, n_inputs: int, rounds: Sequence[int]) -> str:
     """Count one pair up to a number of inputs, unless it is done; return a line about it.
 
     Args:
         pair: Names of model and distribution.
         n_inputs: To count up to.
-        enough: Effective inputs that half of the rare tokens should rest on.
+        rounds: Inputs at the end of each round, where alone a pair may be called done; the last is
+            the number of effective inputs that half of its rare tokens should rest on.
     """
     model = likely.load(pair[0])
     law = rare.distribution(pair[1], model)
@@ -57,16 +62,19 @@ def count(pair: tuple[str, str], *, n_inputs: int, enough: int) -> str:
         ):  # fmt: skip
             sys.exit(f"{path.name} is of other weights, another law or another seed; remove it")
         counts = found.counts
-        if _is_whole_round(counts.n_inputs, block) and found.effective_rare >= enough:
+        ends = [math.ceil(one / block) * block for one in rounds]
+        if counts.n_inputs in ends and found.effective_rare >= rounds[-1]:
             return f"{path.stem}: done"
-    first = counts.n_stems // STEMS
+    first, end = counts.n_stems // STEMS, math.ceil(n_inputs / block)
+    if first >= end:
+        return f"{path.stem}: {counts.n_inputs:,} inputs before"
     saved = time.monotonic()
-    run = iter_counts(model, law, seed=SEED, first_block=first)
-    for more in islice(run, max(0, -(-n_inputs // block) - first)):
-        counts += more
-        if time.monotonic() - saved > SAVE_SECONDS:
-            framed(model, law, counts, seed=SEED).save(path)
-            saved = time.monotonic()
+    with few_threads(model):
+        for more in islice(iter_counts(model, law, seed=SEED, first_block=first), end - first):
+            counts += more
+            if time.monotonic() - saved > SAVE_SECONDS:
+                framed(model, law, counts, seed=SEED).save(path)
+                saved = time.monotonic()
     truth = framed(model, law, counts, seed=SEED)
     truth.save(path)
     return (
@@ -76,18 +84,10 @@ def count(pair: tuple[str, str], *, n_inputs: int, enough: int) -> str:
     )
 
 
-def _is_whole_round(n_inputs: int, block: int) -> bool:
-    """Whether a count stopped at the end of a round, where alone it may be called done."""
-    size = FEWEST
-    while size < n_inputs - block:
-        size *= 2
-    return n_inputs == -(-size // block) * block
-
-
-def _use_one_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)
+def rounds_up_to(n_inputs: int) -> list[int]:
+    """Return the inputs at the end of each round: twice as many as in the one before, then all."""
+    sizes = takewhile(lambda size: size < n_inputs, (FEWEST << k for k in count_from(0)))
+    return [*sizes, n_inputs]
 
 
 def main() -> None:
@@ -100,15 +100,12 @@ def main() -> None:
     asked = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
     pairs = [(m, d) for d in asked.distributions.split(",") for m in asked.models]
-    with ProcessPoolExecutor(
-        asked.workers, multiprocessing.get_context("spawn"), initializer=_use_one_thread
-    ) as pool:
-        size = min(FEWEST, asked.inputs)
-        while size <= asked.inputs:
-            for line in pool.map(partial(count, n_inputs=size, enough=asked.inputs), pairs):
+    rounds = rounds_up_to(asked.inputs)
+    with ProcessPoolExecutor(asked.workers, multiprocessing.get_context("spawn")) as pool:
+        for size in rounds:
+            for line in pool.map(partial(count, n_inputs=size, rounds=rounds), pairs):
                 sys.stdout.write(f"{line}\n")
                 sys.stdout.flush()
-            size *= 2
 
 
 if __name__ == "__main__":

@@ -27,8 +27,7 @@ from likely.stats.intervals import check_level
 from likely.stats.weighted_counts import gamma_interval
 
 SCHEMA_VERSION = 1
-RAREST, RARE = 1e-9, 1e-5
-"""Between these probabilities tokens are called rare."""
+_RARE = (1e-9, 1e-5)  # between these probabilities tokens are called rare
 _FEWEST_RARE = 10
 _COLUMNS = ("total", "squares", "largest", "stems", "inputs")
 
@@ -142,7 +141,7 @@ class Truth:
 
         Zero where there are fewer than ten of these.
         """
-        rare = self.tokens_between(RAREST, RARE, n_stems=20)
+        rare = self.tokens_between(*_RARE, n_stems=20)
         return float(np.median(self.effective_inputs[rare])) if len(rare) >= _FEWEST_RARE else 0.0
 
     def tokens_between(self, low: float, high: float, *, n_stems: int = 5) -> Int[np.ndarray, "n"]:
