@@ -25,6 +25,16 @@ def test_estimates_are_standardised_over_those_above_zero():
     assert found.is_flat.tolist() == [False, True, True, False, False]
 
 
+def test_equal_estimates_are_flat_where_their_mean_misses_them_by_an_ulp():
+    log_p = np.array([[-np.inf] * 6 + [-np.log(512.0)] * 7])
+    assert log_p[0, 6:].sum() / 7 != log_p[0, 6]  # else the case is none
+    found = Sets.of(np.full((1, 13), -8.0), log_p)
+    assert found.is_flat.tolist() == [True]
+    assert not found.u.any()
+    apart = Sets.of(np.full((1, 3), -8.0), np.array([[-8.0, -8.0, -8.0 + 1e-9]]))
+    assert apart.is_flat.tolist() == [False]
+
+
 def test_slopes_and_bends_are_the_derivatives_of_the_loss():
     found = sets()
     rows = np.arange(5)

@@ -156,6 +156,18 @@ def test_a_target_s_own_truth_does_not_move_its_prediction():
     assert leave_one_out_log(moved, log_p)[3] == leave_one_out_log(log_q, log_p)[3]
 
 
+def test_counts_of_one_hit_give_no_slope_to_a_count_of_two():
+    """Seven equal logs have a mean an ulp away from them, which is no spread to fit a slope to."""
+    rng = np.random.default_rng(0)
+    hits = np.array([0] * 6 + [1] * 7 + [2])
+    with np.errstate(divide="ignore"):
+        log_p = np.log(hits) - math.log(512)
+    for _ in range(6):
+        log_q = rng.uniform(math.log(1e-6), math.log(1e-3), 14)
+        left_out = leave_one_out_log(log_q, log_p)[-1]
+        assert log_q[:-1].min() < left_out < log_q[:-1].max()
+
+
 def test_a_fit_takes_floats_and_arrays_and_is_written_as_json():
     fit = AffineFit(a=0.0, b=-math.inf, log_c=math.log(0.25), loss=1.0, constant_loss=1.0)
     assert type(fit.apply(0.5)) is float

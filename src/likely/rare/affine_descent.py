@@ -22,6 +22,9 @@ _FAR = 30.0
 _SLOPES = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])
 """Of the coarse grid: standard deviations of log q for one of log p."""
 
+_LEVEL = 1e-12
+"""Spread of logs, as a share of 1 and their size, up to which they differ by rounding alone."""
+
 _STARTS = 4
 """Slopes of the grid from whose best point a fit goes down."""
 
@@ -42,7 +45,7 @@ class Sets:
         u: ``(log p - mean) / spread`` over the estimates above 0; 0 for the others.
         is_zero: Which estimates are 0.
         mean: Of log p over the estimates above 0, nats; 0 if there are none.
-        spread: Their standard deviation; 1 where it is 0 (then the slope stays 0).
+        spread: Their standard deviation; 1 where it is 0 up to rounding (then the slope stays 0).
         is_flat: Whether u is 0 throughout.
     """
 
@@ -63,7 +66,7 @@ class Sets:
         mean = above.sum(axis=1) / n_above
         rest = np.where(is_zero, 0.0, above - mean[:, None])
         spread = np.sqrt((rest**2).sum(axis=1) / n_above)
-        is_flat = spread == 0.0
+        is_flat = spread <= _LEVEL * (1.0 + np.abs(mean))
         spread = np.where(is_flat, 1.0, spread)
         u = np.where(is_flat[:, None], 0.0, rest / spread[:, None])
         return cls(
