@@ -82,6 +82,29 @@ def test_without_a_tail_hits_are_counted_and_nothing_is_nan(margins):
     assert "make no tail" in found.warnings[0]
 
 
+@pytest.mark.parametrize("tail", ["exponential", "gpd"])
+def test_a_law_of_few_inputs_has_no_tail(tail):
+    """Nine margins drawn over and over: their ties are no straight line to follow."""
+    rng = np.random.default_rng(0)
+    for m in (400, 4000):
+        for _ in range(20):
+            nine = np.array([-0.5, *rng.uniform(-4.0, -0.5, 8)])
+            weights = np.array([0.004, *rng.dirichlet(np.ones(8)) * 0.996])
+            found = forecast(rng.choice(nine, m, p=weights), tail=tail)
+            assert found.log_prob == found.low == -math.inf
+            assert math.exp(found.high) == pytest.approx(1 - 0.025 ** (1 / m))
+            assert "mostly equal" in found.warnings[0]
+
+
+def test_a_few_margins_that_are_equal_by_rounding_do_not_end_a_tail():
+    scores = np.random.default_rng(0).exponential(size=5000)
+    rounded = scores.round(2)
+    assert len(np.unique(np.sort(rounded)[-51:])) < 51
+    found = extend(rounded, 20.0, tail="exponential", top=50)
+    plain = extend(scores, 20.0, tail="exponential", top=50)
+    assert found.log_prob == pytest.approx(plain.log_prob, rel=0.01)
+
+
 def test_a_tail_that_bends_down_is_found_out_on_trial():
     """Margins that end: a straight line over-predicts what the whole sample shows already."""
     rng = np.random.default_rng(2)

@@ -25,7 +25,7 @@ from likely.rare.method import Task
 from likely.rare.reading import Reader
 from likely.rare.result import Found, Quantity, Spent
 from likely.stats.intervals import clopper_pearson
-from likely.stats.pareto import fit_exponential, fit_pareto, survival_interval
+from likely.stats.pareto import fit_exponential, fit_pareto, is_tied, survival_interval
 
 Shape = Literal["exponential", "gpd"]
 
@@ -100,7 +100,7 @@ class Forecast:
         if found is None:
             note = (
                 f"the {top + 1} largest of {m:,} margins make no tail (too few inputs, or margins "
-                "that are equal or infinite): hits were counted"
+                "that are mostly equal or infinite): hits were counted"
             )
             return _counted(hits, m, level=level, spent=spent, note=note)
         answer = Found(
@@ -145,8 +145,9 @@ def extend(
         level: Coverage, in (0, 1).
 
     Returns:
-        None where the ``top + 1`` largest scores are not finite or not distinct, or the threshold
-        lies among them.
+        None where the ``top + 1`` largest scores are not finite or fewer than half of them are
+        distinct, or the threshold is not above the least of them. Many ties are those of a law of
+        few inputs: it has a largest score, and nothing beyond.
 
     Sources:
         Zou and Donner (2008), "Construction of confidence limits about effect measures: a general
@@ -161,7 +162,7 @@ def extend(
         return None
     largest = np.sort(scores[np.argpartition(scores, m - top - 1)[m - top - 1 :]])
     start = float(largest[0])
-    if not np.isfinite(largest).all() or largest[-1] <= start or threshold <= start:
+    if not np.isfinite(largest).all() or is_tied(largest) or threshold <= start:
         return None
     excesses = largest[1:] - start
     beyond = np.array([threshold - start])

@@ -44,6 +44,22 @@ class Pareto:
         return np.asarray(-logs / self.shape)
 
 
+def is_tied(values: Float[np.ndarray, "k"]) -> bool:
+    """Return whether fewer than half of some values are distinct, or all are equal.
+
+    Then a law of few values was drawn from over and over, which has no smooth tail; values of a
+    continuous law are equal by rounding alone, and few of them.
+
+    Args:
+        values: Shape ``(k,)``, one or more.
+
+    >>> is_tied(np.array([1.0, 1.0, 2.0])), is_tied(np.array([1.0, 1.0, 1.0]))
+    (False, True)
+    """
+    n_distinct = len(np.unique(values))
+    return n_distinct == 1 or 2 * n_distinct < len(values)
+
+
 def fit_exponential(excesses: Float[np.ndarray, "k"]) -> Pareto:
     """Return the exponential law of maximum likelihood.
 
