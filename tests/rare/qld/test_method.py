@@ -11,6 +11,7 @@ from likely import rare
 from likely.errors import InputError
 from likely.rare.activations import collect
 from likely.rare.method import Task
+from likely.stats.intervals import clopper_pearson
 
 
 def letters(model, n=6):
@@ -96,13 +97,37 @@ def test_a_law_of_one_input_is_counted(gpt2):
     assert "all activations are the same" in never.warnings[0]
 
 
-def test_a_law_of_a_few_inputs_gives_no_nan(gpt2):
+@pytest.mark.parametrize("tail", ["none", "gaussian", "gpd"])
+def test_a_law_of_a_few_inputs_gives_no_nan(gpt2, tail):
     law = rare.independent([{40: 1, 41: 1}, {42: 3, 43: 1}], gpt2)
-    found = rare.estimate_many(gpt2, law, list(range(90)), method="qld", budget=400)
+    found = rare.estimate_many(gpt2, law, list(range(90)), method="qld", budget=400, tail=tail)
     assert sum(one.prob.value for one in found) == pytest.approx(1.0, abs=0.3)
     assert any("no activation in the span" in one.warnings[0] for one in found)
     for one in found:
         assert one.log_prob.low <= one.log_prob.value <= one.log_prob.high <= 0.0
+
+
+@pytest.mark.parametrize("tail", ["gaussian", "gpd"])
+def test_where_parts_are_tied_pairs_are_counted_whatever_the_tail(gpt2, tail):
+    law = rare.independent([{40: 1, 41: 1, 44: 1}, {42: 3, 43: 1, 60: 1}], gpt2)
+    asked = np.argsort(-rare.truth(gpt2, law, n=100).probs)[:5].tolist()
+    counted = rare.estimate_many(gpt2, law, asked, method="qld", budget=400)
+    found = rare.estimate_many(gpt2, law, asked, method="qld", budget=400, tail=tail)
+    for one, plain in zip(found, counted, strict=True):
+        assert sum("no tail is fitted" in text for text in one.warnings) == 1
+        assert not any("goes on below" in text or "a tail helps" in text for text in one.warnings)
+        assert one.log_prob.value == plain.log_prob.value
+        assert (one.log_prob.low, one.log_prob.high) == (plain.log_prob.low, plain.log_prob.high)
+
+
+@pytest.mark.parametrize("tail", ["none", "gaussian", "gpd"])
+def test_where_every_pair_hits_the_event_is_as_certain_as_counting_makes_it(gpt2, tail):
+    event = rare.token(5, gpt2, above=-1000.0)
+    for budget in (300, 500):
+        found = rare.estimate(gpt2, letters(gpt2), event, method="qld", budget=budget, tail=tail)
+        assert found.prob.value == pytest.approx(1.0, abs=1e-6)
+        assert found.prob.low == pytest.approx(clopper_pearson(budget, budget)[0], rel=1e-9)
+        assert found.prob.high == 1.0
 
 
 def test_what_was_scored_and_read_is_counted(gpt2, tokens):

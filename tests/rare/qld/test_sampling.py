@@ -13,12 +13,14 @@ from clouds import (
     split_of,
     winning,
 )
-from scipy.stats import beta
+from scipy.stats import beta, norm
 from test_decomposition import Normal
 
+from likely.rare.qld.cloud import Cloud
 from likely.rare.qld.decomposition import log_total
 from likely.rare.qld.sampling import Pairs, tail_interval
 from likely.rare.qld.survival import Extended
+from likely.stats.intervals import clopper_pearson
 
 
 @pytest.mark.parametrize("event", [winning(0), winning(5), winning(0, 7)], ids=str)
@@ -58,6 +60,30 @@ def test_no_pair_leaves_the_limit_of_no_hit_among_independent_activations():
     assert low == -math.inf
     assert math.exp(high) == pytest.approx(1 - 0.025**0.001)
     assert none.effective == 0.0
+
+
+def test_pairs_that_all_hit_leave_the_limit_of_independent_activations_that_do():
+    rounding = 1e-17 * np.random.default_rng(0).standard_normal(1000)
+    every = Pairs(count=1000**2, influence=rounding)
+    low, high = every.interval(level=0.95)
+    assert math.exp(low) == pytest.approx(clopper_pearson(1000, 1000, level=0.95)[0], rel=1e-12)
+    assert high == 0.0
+    assert every.effective == 1000.0
+
+
+@pytest.mark.parametrize(("n", "truth", "certain"), [(500, 0.9998, 0.9), (1000, 0.998, 0.13)])
+def test_intervals_cover_the_truth_of_events_that_hardly_ever_miss(n, truth, certain):
+    """Two rivals, one of them far off; 86 of 100 intervals cover at 95 %, but for 1e-4."""
+    weight = np.array([[1.0, 0.0], [0.0, 0.0], [-3.0, 0.1]])
+    bias, covered, n_certain = np.array([norm.ppf(truth), 0.0, -30.0]), 0, 0
+    for run in range(100):
+        points = np.random.default_rng(run).standard_normal((n, 2))
+        *_, pairs = pairs_of(Cloud.of(points, weight, bias, ridge=0.0), winning(0))
+        low, high = pairs.interval(level=0.95)
+        covered += low <= math.log(truth) <= min(high, 0.0)
+        n_certain += pairs.share == 1.0
+    assert covered >= 86
+    assert n_certain == pytest.approx(100 * certain, abs=15)
 
 
 def test_intervals_cover_the_truth_of_gaussian_activations():

@@ -29,6 +29,16 @@ def test_a_tail_begins_where_counting_ends_and_falls_from_there(kind):
     assert (np.diff(far[np.isfinite(far)]) < 0.0).all()
 
 
+@pytest.mark.parametrize("kind", ["gaussian", "gpd"])
+def test_values_that_are_mostly_equal_have_no_tail(kind):
+    few = np.sort(np.random.default_rng(0).integers(9, size=400).astype(float))
+    assert Extended.fit(few, kind) is None
+    rounded = np.sort(np.random.default_rng(0).standard_normal(400).round(2))
+    last = rounded[-TAIL_LEAST - 1 :]
+    assert len(last) / 2 < len(np.unique(last)) < len(last)
+    assert Extended.fit(rounded, kind).refit(few) is None
+
+
 def test_a_normal_tail_is_that_of_the_normal_law():
     values = np.sort(norm.ppf((np.arange(100_000) + 0.5) / 100_000))
     law = Extended.fit(values, "gaussian")

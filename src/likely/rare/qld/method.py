@@ -114,7 +114,7 @@ class Qld:
                 answers.append(_counted(margins, event, level=level, why=_NEVER))
                 continue
             law, pairs = next(counted)
-            answer = _from_pairs(one, pairs, level)
+            answer = _from_pairs(one, pairs, level, has_tail=self.tail != "none")
             if self.tail != "none":
                 answer = _with_tail(answer, one, cloud, seen, self.tail, level)
             answers.append(_checked(answer, one, seen, law, event, margins))
@@ -123,6 +123,10 @@ class Qld:
 
 
 _SAME = "all activations are the same: the event was counted"
+_TIED = (
+    "the largest parts of activations along the direction are mostly equal, as of a law of few "
+    "inputs: no tail is fitted to them, and pairs were counted"
+)
 _NEVER = (
     "no activation in the span of those seen makes the event happen: the upper end is that of "
     "counting hits"
@@ -160,27 +164,28 @@ def _counted(margins: Float[np.ndarray, "n"], event: Event, *, level: float, why
     )  # fmt: skip
 
 
-def _from_pairs(parts: Split, pairs: Pairs, level: float) -> Found:
+def _from_pairs(parts: Split, pairs: Pairs, level: float, *, has_tail: bool) -> Found:
     """Return the share of pairs that hit, with its interval."""
     n = len(pairs.influence)
-    low, high = pairs.interval(level=level)
+    log_prob, (low, high) = log_of(pairs.share), pairs.interval(level=level)
     diagnostics: dict[str, float | int | str] = {
         "activations": n, "pairs": pairs.count, "effective_pairs": pairs.effective,
         "distance": parts.distance, "log_floor": -2.0 * math.log(n),
     }  # fmt: skip
     warnings = [INDEPENDENCE]
     if pairs.count == 0:
+        remedy = "" if has_tail else "; tail='gpd' or 'gaussian' goes on below it"
         warnings.append(
             f"no pair of {n:,} activations hits: the estimate is below the resolution of "
-            f"{1.0 / n**2:.1e}; tail='gpd' or 'gaussian' goes on below it"
+            f"{1.0 / n**2:.1e}{remedy}"
         )
     elif pairs.effective < FEW:
         warnings.append(
             f"only {pairs.count:,} pairs hit, worth {pairs.effective:.2g} independent hits; "
-            "a larger budget or a tail helps"
+            f"a larger budget{'' if has_tail else ' or a tail'} helps"
         )
     return Found(
-        log_prob=log_of(pairs.share), low=low, high=min(high, 0.0), spent=Spent(),
+        log_prob=log_prob, low=min(low, log_prob), high=min(high, 0.0), spent=Spent(),
         diagnostics=diagnostics, warnings=tuple(warnings),
     )  # fmt: skip
 
@@ -193,8 +198,14 @@ def _with_tail(
     tail: Literal["gpd", "gaussian"],
     level: float,
 ) -> Found:
-    """Return the estimate with a tail, and the counted one among its figures."""
+    """Return the estimate with a tail, and the counted one among its figures.
+
+    Where there is no tail it is the counted one that is returned. A sample of which all pairs hit
+    cannot tell the event from a certain one, whatever the tail.
+    """
     law = Extended.fit(parts.values, tail)
+    if law is None:
+        return replace(counted, warnings=(*counted.warnings, _TIED))
     found = largest_intervals(parts, seen, law, negligible=NEGLIGIBLE)
     n = len(cloud.points)
     low, high = tail_interval(parts, cloud, found, law, level=level) or (
@@ -202,6 +213,8 @@ def _with_tail(
         counted.high,
     )
     log_prob = min(log_total(found, law, n), 0.0)
+    if counted.log_prob == 0.0:
+        low, high = min(low, counted.low), 0.0
     beyond = found.low >= law.start
     log_beyond = log_total(found.without(~beyond), law, n)
     kept = tuple(text for text in counted.warnings if text == INDEPENDENCE)

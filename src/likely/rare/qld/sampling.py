@@ -40,6 +40,11 @@ class Pairs:
     influence: Float[np.ndarray, "n"]
 
     @property
+    def is_certain(self) -> bool:
+        """Whether there is no pair that misses."""
+        return self.count == len(self.influence) ** 2
+
+    @property
     def share(self) -> float:
         """Of all pairs."""
         return self.count / len(self.influence) ** 2
@@ -51,12 +56,15 @@ class Pairs:
 
     @property
     def effective(self) -> float:
-        """Independent hits that would give the same relative error."""
+        """Independent hits that would give the same relative error; ``n`` where all pairs hit."""
+        if self.is_certain:
+            return float(len(self.influence))
         return self.share**2 / self.variance if self.count else 0.0
 
     def interval(self, *, level: float) -> tuple[float, float]:
         """Return logs of both ends; without a hit the limit of ``n`` independent activations.
 
+        Where all pairs hit it is the same limit from the other side, of activations that all hit.
         The variance of few influences of unlike size is itself uncertain; as in Satterthwaite's
         approximation it gets the degrees of freedom that their fourth powers leave. One more hit
         may add twice what any has added, since the largest of few influences is not the largest
@@ -65,6 +73,8 @@ class Pairs:
         n, tail = len(self.influence), (1.0 - level) / 2.0
         if not self.count:
             return -math.inf, math.log(-math.expm1(math.log(tail) / n))
+        if self.is_certain:
+            return math.log(tail) / n, 0.0
         squares = np.square(self.influence)
         freedom = 2.0 * float(squares.sum()) ** 2 / float(np.square(squares).sum())
         stretch = float(student.isf(tail, max(freedom, 1.0)) / norm.isf(tail))
@@ -116,7 +126,7 @@ def tail_interval(
         level: Coverage, in (0, 1).
 
     Returns:
-        Both ends, nats; None where without some part there is no mass at all.
+        Both ends, nats; None where without some part there is no mass at all, or no tail.
     """
     n = len(cloud.points)
     whole = log_total(found, law, n)
@@ -129,6 +139,8 @@ def tail_interval(
     for block in range(BLOCKS):
         left = part != block
         refitted = law.refit(split.values[left[split.order]])
+        if refitted is None:
+            return None
         rest = found.without(part[found.rows] == block)
         logs[block] = log_total(rest, refitted, int(left.sum())) + float(lean[left].mean())
     if not np.isfinite(logs).all():

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from scipy.stats import norm
 
 from likely.core.logspace import log1mexp
-from likely.stats.pareto import Pareto, fit_pareto
+from likely.stats.pareto import Pareto, fit_pareto, is_tied
 
 Tail = Literal["none", "gpd", "gaussian"]
 
@@ -104,8 +104,10 @@ class Extended:
     tail: "Pareto | NormalTail"
 
     @classmethod
-    def fit(cls, values: Float[np.ndarray, "n"], kind: Literal["gpd", "gaussian"]) -> "Extended":
-        """Return values, ascending, with a tail fitted to the last of them.
+    def fit(
+        cls, values: Float[np.ndarray, "n"], kind: Literal["gpd", "gaussian"]
+    ) -> "Extended | None":
+        """Return values, ascending, with a tail fitted to the last; None where these are tied.
 
         Args:
             values: Shape ``(n,)``, ascending.
@@ -113,6 +115,8 @@ class Extended:
                 of the normal law with their mean and variance, scaled to their share there.
         """
         n_tail = tail_size(len(values))
+        if is_tied(values[-n_tail - 1 :]):
+            return None
         start = float(values[-n_tail - 1])
         mean, spread = float(values.mean()), float(values.std())
         return cls(
@@ -129,8 +133,8 @@ class Extended:
         """Infinity."""
         return math.inf
 
-    def refit(self, values: Float[np.ndarray, "n"]) -> "Extended":
-        """Return other values, ascending, with a tail of the same kind."""
+    def refit(self, values: Float[np.ndarray, "n"]) -> "Extended | None":
+        """Return as `fit` other values, ascending, with a tail of the same kind."""
         return Extended.fit(values, "gpd" if isinstance(self.tail, Pareto) else "gaussian")
 
     def log_survival(self, at: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
