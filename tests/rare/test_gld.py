@@ -65,6 +65,19 @@ def test_margins_without_spread_are_certain_or_impossible_for_the_sample_alone()
     assert "no spread" in impossible.warnings[0]
 
 
+def test_cut_margins_that_all_hit_are_certain():
+    margins = 5.0 + 0.5 * np.random.default_rng(0).standard_normal(1000)
+    assert margins.min() > 0.0
+    certain = read(margins, difference="clipped")
+    assert certain.log_prob == certain.high == 0.0
+    assert certain.low == -math.inf
+    assert "no spread" in certain.warnings[0]
+    assert read(margins, difference="signed").log_prob == pytest.approx(0.0, abs=1e-9)
+    level = np.where(np.arange(1000) < 250, 0.0, margins)  # a quarter are 0, which is no hit
+    assert math.exp(read(level, difference="clipped").log_prob) == pytest.approx(0.75)
+    assert read(np.zeros(9), difference="clipped").log_prob == -math.inf
+
+
 def test_it_runs_on_a_model_and_shares_its_inputs(gpt2):
     law = rare.independent([{i: 1.0 for i in range(30, 60)}] * 5, gpt2)
     events = [rare.token(5, gpt2), rare.any_of([5, 6], gpt2)]

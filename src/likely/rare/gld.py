@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
+from likely.core.logspace import log_of
 from likely.errors import InputError
 from likely.rare.activations import collect
 from likely.rare.event import Event
@@ -77,7 +78,7 @@ class Gld:
             leads = np.minimum(leads, 0.0)
         spread = float(leads.std(ddof=1)) if len(leads) > 1 else 0.0
         if spread == 0.0:
-            return _constant(float(leads[0]))
+            return _constant(margins > event.above)
         score = float(leads.mean()) / spread
         unit = (leads - leads.mean()) / spread
         influence = unit - 0.5 * score * (np.square(unit) - 1.0)
@@ -105,10 +106,12 @@ class Gld:
         )  # fmt: skip
 
 
-def _constant(lead: float) -> Found:
-    """Return what margins that are all the same say: the event is certain or impossible."""
-    log_prob = 0.0 if lead > 0.0 else -math.inf
+def _constant(hits: Bool[np.ndarray, "n"]) -> Found:
+    """Return what leads that are all the same say: the share of margins that hit.
+
+    It is 1 or 0, but where margins are cut at 0 and some are 0 by themselves.
+    """
     return Found(
-        log_prob=log_prob, low=-math.inf, high=0.0, spent=Spent(),
-        warnings=("all margins are the same: there is no spread to go by",),
+        log_prob=log_of(float(hits.mean())), low=-math.inf, high=0.0, spent=Spent(),
+        warnings=("all margins (cut at 0 if clipped) are the same: there is no spread to go by",),
     )  # fmt: skip
