@@ -104,6 +104,11 @@ def test_a_table_has_the_numbers_of_the_summary(tables, tmp_path):
     assert "| naive | −∞ (100%) | +0.18 (0%)" in made["bench_decades_calls"]
     assert made["bench_winners_calls"].splitlines()[2].startswith("| all | qld \\* 1.92 (")
     assert "| a | 1 | 1 | 1 | 2 |" in made["bench_counts"]
+    last = made["bench_winners_calls"].splitlines()[3].split("|")[-2]
+    q = np.array([2e-9, 2e-8, 2e-7, 2e-6, 3e-6])
+    ratio = 4 * q / (q.sum() - q)  # to the mean of the others
+    constant = float(np.mean(ratio - np.log(ratio) - 1))
+    assert last.strip().endswith(f"({tables.number(constant)})")
     with pytest.raises(SystemExit, match="no table is called bench_nothing"):
         tables.filled("<!-- table bench_nothing -->\n<!-- end -->", made)
     other = "<!-- table faults -->\n1\n<!-- end -->"  # of another script

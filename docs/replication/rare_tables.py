@@ -27,6 +27,7 @@ from likely.rare.bench.plan import ARMS, MODELS
 from likely.rare.bench.running import Row
 from likely.rare.bench.summary import (
     MethodSummary,
+    constant_left_out,
     constant_losses,
     losses,
     summarise,
@@ -220,7 +221,10 @@ class Comparison:
         return table(["method", *(f"{power(a)} to {power(b)}" for a, b in edges)], rows)
 
     def winners(self, arm: str) -> str:
-        """Return the method of the least loss, and the loss of the best constant."""
+        """Return the method of the least loss, and the loss of the best constant.
+
+        The loss of each target mapped by the others stands beside that of constants so made.
+        """
         read: dict[str, Callable[[MethodSummary], float | None]] = {
             "logMSE": lambda one: one.losses["logMSE"].mean,
             **{
@@ -237,7 +241,8 @@ class Comparison:
             for name, of in read.items():
                 known = [(x, m.method) for m in self.group(arm, models) if (x := of(m)) is not None]
                 least, method = min(known, default=(math.inf, ""))
-                best = constant[name.removesuffix(" fitted, left out")]
+                runs = [row for row in own if row["method"] == method]
+                best = constant[name] if name in constant else constant_left_out(runs)
                 told = f"{name_of(method, self.fitted)} {number(least)} ({number(best)})"
                 cells.append("–" if math.isinf(least) else told)
             rows.append(["all" if models == self.models else models[0], *cells])

@@ -4,13 +4,14 @@ import math
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import rare_cases as make
 from page_parts import Page
 
 from likely.core.jsonio import dumps, encode
 from likely.rare.bench.plan import BenchConfig
-from likely.rare.bench.summary import summarise, summarise_decades, truth_noise
+from likely.rare.bench.summary import summarise, summarise_decades, targets_of, truth_noise
 from likely.report import rare_bench_page as module
 from likely.report.display import signed, small
 from likely.report.figures.rare.loss_alpha import loss_against_alpha
@@ -140,6 +141,18 @@ def test_a_least_loss_above_the_best_constant_is_a_doubt():
     rows = [{**row, "log_prob": row["log_prob"] - 14.0} for row in ROWS if row["method"] == "itgis"]
     found = tables(page_of(rows, summarise(rows))[1])[0][1]
     assert all("doubt" in look for _, look in found["tiny-1l"][:5])
+
+
+def test_a_loss_left_out_stands_beside_constants_that_leave_each_target_out():
+    rows = make.rows(("itgis",), ("tiny-1l",), laws=("hex",), per_decade=2, seeds=1, text="x")
+    q = np.array([own[0]["truth"] for own in targets_of(rows).values()])
+    ratio = (len(q) - 1) * q / (q.sum() - q)  # to the mean of the others
+    left_out = np.mean(ratio - np.log(ratio) - 1)
+    (cells,) = tables(page_of(rows, summarise(rows))[1])[0][1].values()
+    text, look = cells[5]
+    value, constant = (float(x.strip("()")) for x in text.split()[-2:])
+    assert constant == pytest.approx(left_out, rel=6e-3)
+    assert ("doubt" in look) == (value > left_out)
 
 
 def test_methods_stand_in_the_order_of_one_loss(both, summaries):

@@ -13,6 +13,7 @@ from likely.rare.bench.running import Row
 from likely.rare.bench.summary import (
     DecadeSummary,
     MethodSummary,
+    constant_left_out,
     constant_losses,
     losses,
     summarise_decades,
@@ -261,13 +262,13 @@ def _in_order(found: Sequence[MethodSummary]) -> list[MethodSummary]:
     return sorted(found, key=lambda one: one.losses[ORDER].mean)
 
 
-_WINNERS = (
+_WINNERS: tuple[tuple[str, str, str | None, Callable[[MethodSummary], Number]], ...] = (
     ("logMSE", "nats²", "logMSE", _mean("logMSE")),
     ("SPB 1", "gamma 0", "SPB 1", _mean("SPB 1")),
     ("SPB 1.5", "gamma 0", "SPB 1.5", _mean("SPB 1.5")),
     ("SPB 2", "gamma 0", "SPB 2", _mean("SPB 2")),
     ("SPB 2.5", "gamma 0", "SPB 2.5", _mean("SPB 2.5")),
-    ("IS fitted", "each left out", "IS", lambda one: one.left_out_is),
+    ("IS fitted", "each left out", None, lambda one: one.left_out_is),
 )
 
 
@@ -276,23 +277,26 @@ def _winners(
 ) -> Table:
     """Return the method of the least loss beside the best constant, of all models and of each.
 
-    One that is above the best constant is in doubt: it has told nothing.
+    Beside a loss of maps that leave each target out stand constants that do so too. One that is
+    above the best constant is in doubt: it has told nothing.
     """
     lines = []
     for group in groups:
         models = group[0].models
-        constant = constant_losses(
-            [x for x in rows if x["arm"] == group[0].arm and x["model"] in models]
-        )
+        own = [x for x in rows if x["arm"] == group[0].arm and x["model"] in models]
+        constant = constant_losses(own)
         cells = []
         for _, _, name, read in _WINNERS:
             known = [(value, one.method) for one in group if (value := read(one)) is not None]
             least, method = min(known, default=(math.inf, ""))
+            runs = [row for row in own if row["method"] == method]
+            best = constant_left_out(runs) if name is None else constant[name]
+            if math.isinf(least) or best is None:
+                cells.append(Cell(text="–", look=""))
+                continue
             mark = " *" if method in fitted else ""
-            text = f"{method}{mark} {_number(least)} ({_number(constant[name])})"
-            is_none = math.isinf(least)
-            look = "doubt" if least > constant[name] and not is_none else ""
-            cells.append(Cell(text="–" if is_none else text, look=look))
+            text = f"{method}{mark} {_number(least)} ({_number(best)})"
+            cells.append(Cell(text=text, look="doubt" if least > best else ""))
         lines.append((", ".join(models), False, tuple(cells)))
     return Table(
         caption="The method of the least loss, and that loss (the best constant’s)",

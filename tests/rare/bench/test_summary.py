@@ -9,6 +9,7 @@ import pytest
 
 from likely.rare.bench.summary import (
     LEAST_FITTED,
+    constant_left_out,
     constant_losses,
     losses,
     runs_of,
@@ -199,6 +200,23 @@ def test_the_best_constant_is_that_of_the_targets_each_counted_once():
     ratio = np.array(qs) / np.mean(qs)
     assert found["IS"] == pytest.approx(np.mean(ratio - np.log(ratio) - 1))
     assert found["logMSE"] == pytest.approx(math.log(10.0) ** 2)  # the geometric mean is 1e-7
+
+
+def test_constants_that_leave_each_target_out_are_fits_of_estimates_that_tell_nothing():
+    rows = [{**row, "seed": seed} for row in fit_rows() for seed in range(2)]
+    for row in rows:  # laws that lie far apart: one constant of both would be of no use to either
+        row["truth"] *= 1e-3 if row["distribution"] == "b" else 1.0
+    expected = []
+    for law in "ab":
+        q = np.array([r["truth"] for r in rows if (r["distribution"], r["seed"]) == (law, 0)])
+        ratio = q / leave_one_out(q, np.full(len(q), 1e-7))
+        expected += (ratio - np.log(ratio) - 1).tolist()
+    assert constant_left_out(rows) == pytest.approx(np.mean(expected), rel=1e-9)
+    assert constant_left_out(rows) < constant_losses(rows)["IS"]
+    silent = [{**row, "log_prob": math.log(1e-7)} for row in rows]
+    assert one(silent).left_out_is == pytest.approx(constant_left_out(rows), rel=1e-9)
+    few = [row for row in rows if row["distribution"] == "c"]
+    assert constant_left_out(few) is None
 
 
 def test_runs_and_targets_keep_the_rows_apart():

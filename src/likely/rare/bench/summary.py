@@ -274,6 +274,30 @@ def constant_losses(rows: Sequence[Row]) -> dict[str, float]:
     return found
 
 
+def constant_left_out(rows: Sequence[Row]) -> float | None:
+    """Return the mean Itakura-Saito loss of constants that are fitted as `left_out_is` fits a map.
+
+    Each target of a run gets the best constant of the run's other targets, their mean truth: what
+    an affine fit makes of estimates that tell nothing.
+
+    Args:
+        rows: Of one method under one budget, as for `summarise`.
+
+    Returns:
+        None where no run has the targets that a fit takes.
+    """
+    found = []
+    for part in runs_of(rows).values():
+        if len(part) < LEAST_FITTED:
+            continue
+        log_q = np.log(_column(part, "truth"))
+        others = np.stack([np.delete(log_q, i) for i in range(len(log_q))])
+        level = logsumexp(others) - math.log(len(log_q) - 1)
+        loss = mean_loss_log(log_q, level, ITAKURA_SAITO).mean
+        found.append((len(log_q), loss, loss))
+    return _fitted(found)[1]
+
+
 def errors_by_target(rows: Sequence[Row]) -> dict[TargetKey, tuple[float, float | None]]:
     """Return bias and spread of every target, decades; no spread where less than two are above 0.
 
