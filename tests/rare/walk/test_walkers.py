@@ -80,6 +80,19 @@ def test_arrivals_are_of_rows_that_have_been_first_since_they_were_last(landscap
     assert Trace.of(alone.walk(40)).n_arrived == 0
 
 
+def test_no_row_has_been_at_the_first_rung_of_a_ladder_that_is_new(landscape):
+    walkers = Walkers(landscape, np.zeros(3), 1, rng=np.random.default_rng(1))
+    old = [walkers.step().n_arrived for _ in range(8)]
+    walkers.set_ladder(np.zeros(3))
+    is_fresh, new = set(), []
+    for _ in range(8):
+        new.append(walkers.step().n_arrived)
+        is_fresh.add(int(walkers.rows[0, 0]))
+        assert new[-1] == (walkers.rows[0, 2] in is_fresh)
+        is_fresh.discard(int(walkers.rows[0, 2]))
+    assert new == old  # after eight steps the same pairs are asked next, and rows are alike
+
+
 def test_places_are_gone_through_in_turn_and_rejected_rows_stay(landscape):
     walkers = Walkers(landscape, np.array([2.0]), 50, rng=np.random.default_rng(2))
     before = walkers.choices.copy()

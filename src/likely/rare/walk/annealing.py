@@ -22,7 +22,7 @@ def anneal(walkers: Walkers, n_calls: int) -> float:
     """
     start, best, best_rate = walkers.n_calls, GRID[-1], -1.0
     for number, temperature in enumerate(reversed(GRID), start=1):
-        walkers.ladder = np.full(len(walkers.ladder), 1.0 / temperature)
+        walkers.set_ladder(np.full(len(walkers.ladder), 1.0 / temperature))
         until = start + (n_calls - start) * number // len(GRID)
         rates = [float(step.hits.mean()) for step in walkers.walk(until)]
         later = rates[len(rates) // 2 :]
@@ -31,5 +31,5 @@ def anneal(walkers: Walkers, n_calls: int) -> float:
             best, best_rate = temperature, rate
         if rate >= ENOUGH:
             break
-    walkers.ladder = np.full(len(walkers.ladder), 1.0 / best)
+    walkers.set_ladder(np.full(len(walkers.ladder), 1.0 / best))
     return best

@@ -47,6 +47,7 @@ class Walkers:
         rng: Draws starts and steps.
 
     Attributes:
+        ladder: The inverse temperatures now.
         n_calls: Inputs that were read, a row at a time.
     """
 
@@ -75,6 +76,15 @@ class Walkers:
         found = self.landscape.read(self.choices)
         self.scores, self.hits, self.slopes = found.scores, found.hits, found.slopes
         self.n_calls += len(self.choices)
+
+    def set_ladder(self, ladder: Float[np.ndarray, "R"]) -> None:
+        """Walk at other inverse temperatures from now on; no row has been at the first of them.
+
+        Args:
+            ladder: As many as before, rising.
+        """
+        self.ladder = ladder
+        self._is_fresh[:] = False
 
     @property
     def betas(self) -> Float[np.ndarray, "n"]:
