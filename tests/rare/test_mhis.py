@@ -18,7 +18,11 @@ from rare_toys import (
 
 from likely import rare
 from likely.errors import InputError
-from likely.rare.mhis import Mhis, ladder
+from likely.rare.gradient.places import Places
+from likely.rare.gradient.whole import Gradients
+from likely.rare.mhis import Mhis, _draws_of, ladder
+from likely.rare.reading import Meter
+from likely.rare.walk.walkers import Trace, Walkers
 from likely.stats.intervals import clopper_pearson
 
 ESTIMATORS = ["self-normalised", "bridge", "ladder"]
@@ -156,10 +160,50 @@ def test_a_small_budget_runs_fewer_chains_and_too_small_a_one_none():
         seen = rare.estimate(model, law, 0, method="mhis", budget=budget).log_prob.diagnostics
         assert seen["groups"] * seen["rungs"] * 16 <= budget
         assert seen["groups"] >= 2
-    with pytest.raises(InputError, match="64 calls at least, got 63"):
-        rare.estimate(model, law, 0, method="mhis", budget=63)
-    alone = rare.estimate(model, law, 0, method="mhis", estimator="bridge", budget=32)
-    assert alone.spent.calls <= 32
+    for estimator, least in (("ladder", 64), ("bridge", 42), ("self-normalised", 32)):
+        method = Mhis(estimator=estimator)
+        with pytest.raises(InputError, match=f"{least} calls at least, got {least - 1}"):
+            rare.estimate(model, law, 0, method=method, budget=least - 1)
+        found = rare.estimate(model, law, 0, method=method, budget=least)
+        assert 0.75 * least < found.spent.calls <= least
+
+
+def test_chains_of_a_bridge_are_no_shorter_for_the_draws_beside_them(gpt2):
+    """Sixteen calls give four steps even where one place varies and every step reads anew."""
+    law = rare.independent([{40: 1}, {42: 3, 43: 1, 44: 2}], gpt2)
+    for budget in (42, 43, 47, 48, 64, 100, 600):
+        found = rare.estimate(gpt2, law, 5, method="mhis", budget=budget, estimator="bridge")
+        seen = found.log_prob.diagnostics
+        n_plain = seen["plain_draws"] - seen["groups"]
+        assert budget - n_plain >= 16 * seen["groups"]
+        assert n_plain >= budget // 4 - seen["groups"]
+        assert seen["steps"] >= 4
+        assert found.spent.calls <= budget
+
+
+def test_draws_of_a_rung_stand_together_so_that_stepping_stones_are_near():
+    """Normal scores: a tilt of beta moves their mean by beta, and its constant is beta^2 / 2."""
+    rungs = ladder(0.3, 8)
+    scores = np.random.default_rng(0).normal(size=(500, 4, 8)) + rungs
+    hits = scores > 3.5
+    trace = Trace(scores=scores, hits=hits, acceptance=1.0, exchange=1.0, n_arrived=0)
+    draws = _draws_of(trace, rungs)
+    assert rungs[-1] ** 2 / 2 > 5.0
+    np.testing.assert_allclose(draws._stepping_stones(), rungs**2 / 2, atol=0.25)
+    np.testing.assert_array_equal(draws.hits, draws.scores > 3.5)
+    np.testing.assert_array_equal(np.sort(draws.scores[2]), np.sort(scores[:, 2], axis=None))
+
+
+def test_rows_that_met_the_first_rung_while_chains_were_cooled_are_not_arrivals():
+    model, law = both_network(), law_of(RARE, RARE)
+    landscape = Gradients(model, rare.token(0, model), Places.of(law), Meter())
+    walkers = Walkers(landscape, np.zeros(4), 8, rng=np.random.default_rng(0))
+    for _ in range(9):
+        walkers.step()
+    assert walkers._is_fresh.any()
+    _, walkers = Mhis(temperature=1.0)._burnt_in(walkers, walkers.n_calls)  # no call is left
+    np.testing.assert_array_equal(walkers.ladder, ladder(1.0, 4))
+    assert not walkers._is_fresh.any()
 
 
 def test_certain_and_impossible_events_are_known_only_as_well_as_the_law_was_tried():

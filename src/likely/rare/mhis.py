@@ -7,6 +7,7 @@ calls of the burn-in count (as published the burn-in comes on top, half as much 
 published way back to the law, whose normaliser usually errs high, is one of three.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -81,8 +82,7 @@ class Mhis:
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return what the chains of each event say, each from its own draws."""
         places = Places.of(require_independent(task, self.name))
-        least = 2 * _SHORTEST * (2 if self.estimator == "ladder" else 1)
-        if task.budget < least:
+        if task.budget < (least := self._least_budget()):
             raise InputError(
                 f"method 'mhis' with estimator {self.estimator!r} needs a budget of {least} calls "
                 f"at least, got {task.budget!r}"
@@ -114,7 +114,7 @@ class Mhis:
         self, task: Task, event: Event, landscape: Landscape
     ) -> tuple[FromTilted, ChainReport]:
         n_groups, n_rungs = self._n_groups(task.budget), self._n_rungs(task.budget)
-        n_plain = task.budget // 4 // n_groups if self.estimator == "bridge" else 0
+        n_plain = self._n_plain(task.budget) // n_groups
         n_calls = task.budget - n_plain * n_groups
         start = Walkers(
             landscape, np.zeros(n_rungs), n_groups, rng=task.stream(event, self.name, "walk")
@@ -144,7 +144,7 @@ class Mhis:
         if temperature == "auto":
             temperature = anneal(walkers, n_calls // 2)
         n_rungs = len(walkers.ladder)
-        walkers.ladder = ladder(temperature, n_rungs)
+        walkers.set_ladder(ladder(temperature, n_rungs))
         for _ in walkers.walk(n_calls):
             pass
         return temperature, walkers
@@ -158,7 +158,17 @@ class Mhis:
     def _n_groups(self, budget: int) -> int:
         """Return how many groups of rungs there are."""
         wanted = self.chains // self.rungs if self.estimator == "ladder" else self.chains
-        return max(2, min(wanted, budget // (_SHORTEST * self._n_rungs(budget))))
+        n_calls = budget - self._n_plain(budget)
+        return max(2, min(wanted, n_calls // (_SHORTEST * self._n_rungs(budget))))
+
+    def _n_plain(self, budget: int) -> int:
+        """Return how many draws from the law itself there may be."""
+        return budget // 4 if self.estimator == "bridge" else 0
+
+    def _least_budget(self) -> int:
+        """Return the calls of two chains of the least length, or of two groups of two."""
+        n_calls = 2 * _SHORTEST * (2 if self.estimator == "ladder" else 1)
+        return next(n for n in itertools.count(n_calls) if n - self._n_plain(n) >= n_calls)
 
 
 def ladder(temperature: float, n_rungs: int) -> Float[np.ndarray, "R"]:
@@ -176,11 +186,12 @@ def ladder(temperature: float, n_rungs: int) -> Float[np.ndarray, "R"]:
 
 
 def _draws_of(trace: Trace, rungs: Float[np.ndarray, "R"]) -> TiltedDraws:
+    """Return the draws of each group, those of a rung together, one rung after the other."""
     n_groups = trace.scores.shape[1]
     return TiltedDraws(
         ladder=rungs, counts=np.full(len(rungs), len(trace)),
-        scores=np.swapaxes(trace.scores, 0, 1).reshape(n_groups, -1),
-        hits=np.swapaxes(trace.hits, 0, 1).reshape(n_groups, -1),
+        scores=np.transpose(trace.scores, (1, 2, 0)).reshape(n_groups, -1),
+        hits=np.transpose(trace.hits, (1, 2, 0)).reshape(n_groups, -1),
     )  # fmt: skip
 
 
