@@ -1,6 +1,7 @@
 """Importance sampling with tilted places: unbiased, exact without a tilt, never too sure."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -177,6 +178,18 @@ def test_a_few_hits_come_with_a_warning():
     assert 0 < found.log_prob.diagnostics["effective_hits"] < 30
     assert any("equal weight" in text for text in found.warnings)
     assert found.log_prob.high - found.log_prob.low > 1.0
+
+
+def test_slopes_of_a_batch_are_forgotten_once_it_has_taught():
+    """A batch holds 120 kB of slopes and 60 kB of inputs, of which 2 kB are asked for again."""
+    model, law = needle_network(), law_of(*[RARE] * 30)
+    method, peaks = Itgis(temperature=1.0, gradient_share=1.0), []
+    for n_batches in (8, 40):
+        tracemalloc.start()
+        rare.estimate(model, law, 0, method=method, budget=256 * n_batches)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 32 * 20_000
 
 
 def test_scores_of_thousands_overflow_nothing():

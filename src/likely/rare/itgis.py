@@ -107,17 +107,16 @@ class Itgis:
             meter: Has counted what was read.
         """
         pilot = self._pilot(task, event, landscape)
-        batches = list(
-            self._iter_batches(task, event, landscape, pilot, task.budget - pilot.n_calls)
-        )
-        counted = batches[_n_learning(pilot, len(batches)) :]
-        hits = WeightedHits.of(
-            np.concatenate([batch.log_weights for batch in counted]),
-            np.concatenate([batch.hits for batch in counted]),
-        )
+        n_calls = task.budget - pilot.n_calls
+        drawn = [  # without the slopes of batches, which are most of what they hold
+            (batch.log_weights, batch.hits)
+            for batch in self._iter_batches(task, event, landscape, pilot, n_calls)
+        ]
+        log_weights, hit = zip(*drawn[_n_learning(pilot, len(drawn)) :], strict=True)
+        hits = WeightedHits.of(np.concatenate(log_weights), np.concatenate(hit))
         n_plain, n_plain_hits = pilot.n_plain, pilot.n_plain_hits
         if not pilot.n_calls:  # then the first batch is drawn from the law itself
-            n_plain, n_plain_hits = len(batches[0].hits), int(batches[0].hits.sum())
+            n_plain, n_plain_hits = len(drawn[0][1]), int(drawn[0][1].sum())
         low, high = hits.interval(level=task.level)
         if not hits.hits and not hits.is_plain:
             high = log(clopper_pearson(n_plain_hits, n_plain, level=task.level)[1])
