@@ -134,6 +134,33 @@ def test_options_of_a_method_are_given_by_name(model, law):
     assert "got top=3" in done.stderr
 
 
+def test_an_infinite_temperature_is_read_and_draws_from_the_law_itself(tmp_path):
+    path = tmp_path / "places.json"
+    path.write_text(json.dumps([{"#40": 1, "#41": 1}, {"#42": 3, "#43": 1}]))
+    found = run_json(
+        "rare", "tiny-1l", "--inputs", path, "--target", "#36", "--method", "itgis", "--option",
+        "temperature=inf", "--option", "batch=64", "--budget", 128,
+    )["estimates"][0]["log_prob"]  # fmt: skip
+    assert found["diagnostics"]["largest_share"] == pytest.approx(1 / found["diagnostics"]["hits"])
+    assert math.exp(found["value"]) == pytest.approx(found["diagnostics"]["hits"] / 128)
+
+
+@pytest.mark.parametrize(
+    ("option", "wanted"),
+    [
+        ("batch=abc", "a whole number, got 'abc'"), ("batch=64.5", "a whole number, got 64.5"),
+        ("gradient_share=x", "a number, got 'x'"), ("temperature=hot", "'auto', got 'hot'"),
+    ],
+)  # fmt: skip
+def test_an_option_of_another_type_gets_one_line(model, law, option, wanted):
+    done = run(
+        "rare", model, "--inputs", law, "--target", "A", "--method", "itgis", "--option", option
+    )
+    assert done.exit_code == 1
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert wanted in done.stderr
+
+
 @pytest.mark.parametrize("suffix", [".json", ".csv", ".parquet", ".jsonl", ".html"])
 def test_every_format_is_written(model, law, tmp_path, suffix):
     path = tmp_path / f"found{suffix}"

@@ -205,7 +205,7 @@ def _check_usage(law: Law, events: Events, effort: Effort) -> None:
 
 
 def _options(given: Sequence[str] | None) -> dict[str, object]:
-    """Return options of a method, their values as JSON where they are, else as text."""
+    """Return options of a method, their values as JSON where they are or ``inf``, else as text."""
     found: dict[str, object] = {}
     for one in given or ():
         name, equals, value = one.partition("=")
@@ -214,7 +214,7 @@ def _options(given: Sequence[str] | None) -> dict[str, object]:
         try:
             found[name] = json.loads(value)
         except json.JSONDecodeError:
-            found[name] = value
+            found[name] = math.inf if value == "inf" else value
     return found
 
 

@@ -6,7 +6,9 @@ one file, one line here, one test against full enumeration.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Protocol, runtime_checkable
+from numbers import Integral, Real
+from types import UnionType
+from typing import Literal, Protocol, Union, cast, get_args, get_origin, runtime_checkable
 
 import numpy as np
 
@@ -101,7 +103,8 @@ def make_method(name: str, options: Mapping[str, object]) -> Method:
 
     Raises:
         UnknownNameError: No method has that name.
-        InputError: It has no such option, or one that it cannot do without is not given.
+        InputError: It has no such option, or none with such a value, or one that it cannot do
+            without is not given.
     """
     kind = METHODS.load(name)
     own = [one for one in fields(kind) if one.init]  # type: ignore[arg-type]
@@ -113,7 +116,61 @@ def make_method(name: str, options: Mapping[str, object]) -> Method:
     for option in options:
         if option not in known:
             raise InputError(f"method {name!r} has no option {option!r}; it has {known}")
-    return kind(**options)
+    made = {}
+    for one in own:
+        if one.name not in options:
+            continue
+        try:
+            made[one.name] = _as(options[one.name], one.type)
+        except (TypeError, OverflowError):
+            raise InputError(
+                f"option {one.name!r} of method {name!r} is {_words_for(one.type)}, got "
+                f"{options[one.name]!r}"
+            ) from None
+    return kind(**made)
+
+
+_WORDS = {
+    int: "a whole number", float: "a number", str: "a text", bool: "true or false",
+    type(None): "None (null)",
+}  # fmt: skip
+
+
+def _alternatives(kind: object) -> tuple[object, ...]:
+    """Return the types that a union is made of, or the one type."""
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def _as(value: object, kind: object) -> object:
+    """Return a value as the type of a field; types of objects are the method's matter.
+
+    Raises:
+        TypeError: It is of another type: a whole number is a number too, but true is none.
+        OverflowError: It is a whole number that no float is near.
+    """
+    for one in _alternatives(kind):
+        if get_origin(one) is Literal:
+            if any(type(value) is type(known) and value == known for known in get_args(one)):
+                return value
+        elif one in (int, float):
+            if one is int and isinstance(value, Integral) and not isinstance(value, bool):
+                return int(value)
+            if one is float and isinstance(value, Real) and not isinstance(value, bool):
+                return float(value)
+        elif one not in _WORDS or isinstance(value, one):
+            return value
+    raise TypeError
+
+
+def _words_for(kind: object) -> str:
+    """Return what a type asks for, in words."""
+    found: list[str] = []
+    for one in _alternatives(kind):
+        if get_origin(one) is Literal:
+            found += map(repr, get_args(one))
+        else:
+            found.append(_WORDS[cast("type", one)])
+    return " or ".join(found)
 
 
 def require_independent(task: Task, method: str) -> IndependentDistribution:
