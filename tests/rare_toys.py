@@ -10,6 +10,7 @@ from fixtures import INITIALIZER_RANGE
 
 import likely
 from likely.core.model import Capability, Encoding, ModelInfo
+from likely.rare.gradient.guide import log_ratio
 from likely.rare.gradient.landscape import Reading
 from likely.rare.gradient.places import Places
 from likely.rare.gradient.whole import Gradients
@@ -187,7 +188,7 @@ class Enumerated:
         self.places = landscape.places
         self.choices = all_choices(self.places)
         self.reading = landscape.read(self.choices)
-        self.log_probs = self.places.log_prob(self.choices)
+        self.log_probs = log_ratio(self.places.log_probs, self.choices)
         hits = np.exp(self.log_probs[self.reading.hits])
         self.prob = math.fsum(hits.tolist())
         self.strides = np.cumprod([1, *self.places.sizes[:0:-1]])[::-1]

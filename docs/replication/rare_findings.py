@@ -21,7 +21,7 @@ import rare_tables
 from pages import table
 
 from likely.core.logspace import one_in, prob_text
-from likely.rare.loss.data_set import log_optimal_constant, mean_loss_log
+from likely.rare.loss.data_set import log_optimal_constant, mean_loss_log, median_of
 from likely.rare.loss.kinds import Spb
 
 HERE = Path(__file__).parent
@@ -88,12 +88,6 @@ def factor(log_ratio: float) -> str:
     return f"1/{text}" if log_ratio < 0.0 and text != "1" else text
 
 
-def middle(values: Sequence[float]) -> float:
-    """Return the median; of an even number of values the mean of the middle two."""
-    low, high = np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]]
-    return float(low) if low == high else float(0.5 * low + 0.5 * high)
-
-
 def within(ratios: Sequence[float], times: float) -> str:
     """Return the share of ratios within a factor."""
     return f"{np.mean(np.abs(ratios) <= math.log(times)):.0%}"
@@ -114,7 +108,7 @@ def faults(runs: Mapping) -> str:
             zeros = sum(one == -math.inf for one in ratios)
             lines.append(
                 [
-                    model, name, len(own), factor(middle(ratios)),
+                    model, name, len(own), factor(median_of(ratios)),
                     f"{factor(min(ratios))} to {factor(max(ratios))}",
                     within(ratios, 10.0), zeros,
                 ]
@@ -178,9 +172,9 @@ def kernels_models(runs: Mapping) -> str:
                 [log_of(row["kernels"][one]["log_prob"]) for one in (kernel, "aug")] for row in own
             ]
             ratios = [first - second for first, second in pairs if second > -math.inf]
-            cells += [factor(middle(ratios)), f"{factor(min(ratios))} to {factor(max(ratios))}"]
+            cells += [factor(median_of(ratios)), f"{factor(min(ratios))} to {factor(max(ratios))}"]
         spreads = [
-            f"{middle([spread(row['kernels'][kernel]['replicates']) for row in own]):.2g}"
+            f"{median_of([spread(row['kernels'][kernel]['replicates']) for row in own]):.2g}"
             for kernel in ON_MODELS
         ]
         lines.append([model, len(own), f"{min(tails):.3g} to {max(tails):.3g}", *cells, *spreads])
@@ -295,7 +289,8 @@ def told(ratios: np.ndarray) -> list[str]:
     """Return median, ends and mean square of logs of estimate over truth."""
     square = float(np.mean(ratios**2))
     return [
-        factor(middle(ratios)), f"{factor(float(ratios.min()))} to {factor(float(ratios.max()))}",
+        factor(median_of(ratios)),
+        f"{factor(float(ratios.min()))} to {factor(float(ratios.max()))}",
         "infinite" if math.isinf(square) else f"{square:.2g}",
     ]  # fmt: skip
 

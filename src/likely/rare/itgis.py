@@ -27,13 +27,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from jaxtyping import Float
 
+from likely.core.logspace import log_of
 from likely.errors import InputError
 from likely.rare.event import Event
 from likely.rare.gradient.guide import Batch, Guide, draw_batch, learn
 from likely.rare.gradient.landscape import Landscape
 from likely.rare.gradient.pilot import LEAST_PILOT, Pilot, run_pilot
 from likely.rare.gradient.places import Places
-from likely.rare.gradient.weighted_hits import WeightedHits, log
+from likely.rare.gradient.weighted_hits import WeightedHits
 from likely.rare.gradient.whole import Gradients
 from likely.rare.method import Task, require_independent
 from likely.rare.reading import Meter
@@ -119,7 +120,7 @@ class Itgis:
             n_plain, n_plain_hits = len(drawn[0][1]), int(drawn[0][1].sum())
         low, high = hits.interval(level=task.level)
         if not hits.hits and not hits.is_plain:
-            high = log(clopper_pearson(n_plain_hits, n_plain, level=task.level)[1])
+            high = log_of(clopper_pearson(n_plain_hits, n_plain, level=task.level)[1])
         return Found(
             log_prob=hits.log_prob, low=low, high=high, spent=meter.spent,
             diagnostics={

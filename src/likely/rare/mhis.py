@@ -15,12 +15,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
+from likely.core.logspace import log_of
 from likely.errors import InputError
 from likely.rare.event import Event
 from likely.rare.gradient.landscape import Landscape
 from likely.rare.gradient.onward import open_landscape
 from likely.rare.gradient.places import Places
-from likely.rare.gradient.weighted_hits import log
 from likely.rare.itgis import check_temperature
 from likely.rare.method import Task, require_independent
 from likely.rare.reading import Meter
@@ -212,9 +212,9 @@ def _interval(found: FromTilted, report: ChainReport, *, level: float) -> tuple[
     low, high = found.interval(level=level)
     ends = clopper_pearson(report.n_plain_hits, report.n_plain, level=level)
     if report.hits == 0:
-        return -math.inf, log(ends[1])
+        return -math.inf, log_of(ends[1])
     if found.is_certain:
-        return log(ends[0]), 0.0
+        return log_of(ends[0]), 0.0
     if report.is_unmixed:
-        return min(log(ends[0]), found.log_prob), max(log(ends[1]), found.log_prob)
+        return min(log_of(ends[0]), found.log_prob), max(log_of(ends[1]), found.log_prob)
     return low, high

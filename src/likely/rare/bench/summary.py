@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from likely.core.logspace import logsumexp
 from likely.rare.bench.running import Key, Row
-from likely.rare.loss.data_set import LossSummary, mean_loss_log
+from likely.rare.loss.data_set import LossSummary, mean_loss_log, median_of
 from likely.rare.loss.kinds import ITAKURA_SAITO, LOG_SQUARED, Loss, Spb
 from likely.rare.recalibration import recalibrate
 
@@ -313,19 +313,6 @@ def errors_by_target(rows: Sequence[Row]) -> dict[TargetKey, tuple[float, float 
         spread = float(np.std(above, ddof=1)) / math.log(10.0) if len(above) > 1 else None
         found[key] = (bias, spread)
     return found
-
-
-def median_of(values: Sequence[float]) -> float:
-    """Return the median; infinite only where the middle ones are.
-
-    Args:
-        values: At least one.
-
-    >>> median_of([-math.inf, 1.0, 3.0]), median_of([-math.inf, 1.0])
-    (1.0, -inf)
-    """
-    low, high = np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]]
-    return float(low) if low == high else float(0.5 * low + 0.5 * high)
 
 
 def runs_of(rows: Sequence[Row]) -> dict[Run, list[Row]]:

@@ -88,10 +88,6 @@ class Places:
             columns.append(np.minimum(found, size - 1))
         return np.stack(columns, axis=1)
 
-    def log_prob(self, choices: Int[np.ndarray, "n P"]) -> Float[np.ndarray, "n"]:
-        """Return how likely choices are under the law itself, nats."""
-        return np.asarray(self.log_probs[np.arange(len(self)), choices].sum(axis=1))
-
 
 def draw_rows(
     log_weights: Float[np.ndarray, "n K"], uniforms: Float[np.ndarray, "n"]

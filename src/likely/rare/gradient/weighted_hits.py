@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.stats import t as student
 
-from likely.core.logspace import logsumexp
+from likely.core.logspace import log_of, logsumexp
 from likely.stats.importance import effective_sample_size, largest_share
 from likely.stats.intervals import clopper_pearson
 
@@ -70,7 +70,7 @@ class WeightedHits:
         """
         if self.is_plain:
             low, high = clopper_pearson(self.hits, self.n, level=level)
-            return log(low), log(high)
+            return log_of(low), log_of(high)
         if self.hits == 0:
             return -math.inf, 0.0
         square = 1.0 / self.effective_hits - 1.0 / self.n
@@ -78,8 +78,3 @@ class WeightedHits:
         df = max(1.0, self.effective_hits - 1.0)
         half = error * float(student.isf((1.0 - level) / 2.0, df))
         return self.log_prob - half, max(self.log_prob, min(0.0, self.log_prob + half))
-
-
-def log(prob: float) -> float:
-    """Return the log of a probability, nats; ``-inf`` for 0."""
-    return math.log(prob) if prob > 0.0 else -math.inf

@@ -3,6 +3,7 @@
 Unit: that of the loss.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -91,7 +92,7 @@ def mean_loss_log(
         loss=loss.name,
         n=len(truth),
         mean=float(np.mean(losses)),
-        median=_median(losses),
+        median=median_of(losses),
         n_zeros=n_zeros,
         mean_without_zeros=float(np.mean(losses[~is_zero])) if n_zeros < len(truth) else None,
     )
@@ -170,7 +171,14 @@ def check_targets(
     return truth, estimate
 
 
-def _median(losses: Float[np.ndarray, "N"]) -> float:
-    """Return the median; ``inf`` where the middle one is."""
-    low, high = np.sort(losses)[[(len(losses) - 1) // 2, len(losses) // 2]]
-    return float(low if low == high else 0.5 * low + 0.5 * high)
+def median_of(values: Sequence[float] | Float[np.ndarray, "N"]) -> float:
+    """Return the median; infinite only where the middle ones are.
+
+    Args:
+        values: At least one.
+
+    >>> median_of([-np.inf, 1.0, 3.0]), median_of([-np.inf, 1.0])
+    (1.0, -inf)
+    """
+    low, high = np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]]
+    return float(low) if low == high else float(0.5 * low + 0.5 * high)

@@ -30,13 +30,9 @@ class Nearest:
 
     Attributes:
         point: Shape ``(d,)``; zeros where the token wins at the mean already.
-        active: Places of the rivals that it just beats there, and that keep it from coming nearer.
-        residual: By how much a condition of optimality fails at most.
     """
 
     point: Float[np.ndarray, "d"]
-    active: Int[np.ndarray, "A"]
-    residual: float
 
     @property
     def distance(self) -> float:
@@ -76,8 +72,7 @@ def nearest_point(
     lengths[is_flat] = 1.0
     need = np.where(is_flat, -np.inf, needs / lengths)
     if not (need > 0.0).any():
-        nowhere = np.array([], dtype=np.int64)
-        return Nearest(point=np.zeros(tokens.shape[1]), active=nowhere, residual=0.0)
+        return Nearest(point=np.zeros(tokens.shape[1]))
     way = math.sqrt(float(products[winner]))
     gained = (products[winner] - products) / lengths
     working = _most_needy(need, 5.0 * gained / way if way > 0.0 else np.zeros(len(need)))
@@ -161,4 +156,4 @@ def _certified(
         raise NumericalError(
             f"the nearest winning point misses optimality by {residual!r}; give a larger ridge"
         )
-    return Nearest(point=point, active=np.asarray(working[is_active]), residual=residual)
+    return Nearest(point=point)

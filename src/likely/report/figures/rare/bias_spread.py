@@ -8,7 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from likely.rare.bench.running import Row
-from likely.rare.bench.summary import errors_by_target, median_of
+from likely.rare.bench.summary import errors_by_target
+from likely.rare.loss.data_set import median_of
 from likely.report.chart import round_step
 from likely.report.display import fixed, signed
 from likely.report.figures.drawing import Drawing
