@@ -6,6 +6,7 @@ all other tokens (in logits, which differ as log-probabilities do). The event ha
 margin is greater than ``above``, so a tie at the top is nobody's win, on every path alike.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -66,6 +67,14 @@ class Event:
     def winners(self) -> tuple[int, ...]:
         """The winners of the last step."""
         return self.steps[-1]
+
+    def scores(self, margins: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
+        """Return how far margins exceed what is asked: 0 or more exactly where the event happens.
+
+        That a score is *at least* a level is how splitting puts it; a tie falls just short of 0.
+        """
+        lead = margins - self.above
+        return np.where(lead > 0.0, lead, np.minimum(lead, -sys.float_info.min))
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields as a JSON-ready mapping."""
