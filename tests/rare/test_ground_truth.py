@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import likely
 from likely import rare
-from likely.errors import InputError, StoreError
+from likely.errors import InputError, NumericalError, StoreError
 from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
 from likely.rare.ground_truth import framed, weighted_interval
 from likely.rare.reading import Reader
@@ -40,6 +40,19 @@ def product_model():
 
 def product_law(model):
     return rare.independent([{"a": 1e-6, "b": 1}, {"b": 1e-5, "a": 1}, {"a": 1, "b": 3}], model)
+
+
+def test_states_that_are_no_numbers_make_no_truth(random_gpt2_folder):
+    broken = likely.load(f"hf:{random_gpt2_folder}")
+    broken.module.get_input_embeddings().weight.data[11] = math.inf
+    law = rare.independent([{5: 1.0, 11: 1.0}] * 3, broken)
+    assert len(endings_of(law).probs) > 1  # else the inputs are read whole
+    with pytest.raises(NumericalError, match="not finite for an input of 4 tokens; try dtype"):
+        rare.truth(broken, law)
+    with pytest.raises(NumericalError, match="not finite"):
+        rare.enumerate_events(broken, law, [5])
+    with pytest.raises(NumericalError, match="not finite"):
+        next(iter_counts(broken, law, seed=0))
 
 
 def test_products_of_small_probabilities_are_exact():

@@ -367,10 +367,13 @@ class _Shared:
     def _states(self, stems: Int[np.ndarray, "P T"]) -> "torch.Tensor":
         import torch
 
+        from likely.rare.network import finite_states
+
         states = self.network.states_after(
             torch.from_numpy(np.ascontiguousarray(stems)), self.tokens, rows=_ROWS
         )
-        return states.to("cpu", torch.float32).flatten(0, 1)
+        length = stems.shape[1] + self.tokens.shape[1]
+        return finite_states(states, self.network, length).flatten(0, 1)
 
     def _spent(self, stems: Int[np.ndarray, "P T"], began: float) -> Spent:
         meter = Meter()
