@@ -110,6 +110,23 @@ def test_sets_continuations_and_margins_are_events():
         assert one.prob.low <= prob <= one.prob.high
 
 
+def test_winners_of_several_steps_may_be_all_tokens_together():
+    """Two tokens: "ab" asks for both, one at each step; only a step that asks for all is none."""
+    names = {"a": "b", "b": "a"}
+    model = likely.TableModel(
+        list(names), lambda before: {names[before[-1]]: 0.6, before[-1]: 0.4}, bos=None
+    )
+    assert model.info.n_vocab == 2
+    law = rare.independent([{"a": 0.3, "b": 0.7}], model)
+    answer = rare.continuation("ab", model)
+    assert rare.enumerate_events(model, law, [answer])[0].value == pytest.approx(0.7)
+    for steps in (((0, 1),), ((0,), (0, 1))):
+        with pytest.raises(InputError, match="leaves at least one token out, got all 2"):
+            rare.enumerate_events(model, law, [Event(name="all", steps=steps)])
+    with pytest.raises(InputError, match="got all 2"):
+        rare.any_of(["a", "b"], model)
+
+
 def test_a_network_is_read_like_its_own_rows(gpt2):
     """Batches of last states give the margins that whole rows of log-probabilities give."""
     rng = np.random.default_rng(0)
