@@ -90,14 +90,14 @@ def estimate_many(
     if not targets:
         raise InputError("there is nothing to estimate: give at least one target")
     check_level(level)
-    check_fits(distribution, model)
+    events = tuple(read_event(target, model) for target in targets)
+    check_fits(distribution, model, events=events)
     if not isinstance(method, str) and options:
         raise InputError(f"options {sorted(options)} belong to a method's name; set them on it")
     chosen = make_method(method, options) if isinstance(method, str) else method
     task = Task(
-        model=model, distribution=distribution,
-        events=tuple(read_event(target, model) for target in targets),
-        budget=budget, seed=seed, level=level, settings=settings, progress=progress,
+        model=model, distribution=distribution, events=events, budget=budget, seed=seed,
+        level=level, settings=settings, progress=progress,
     )  # fmt: skip
     with few_threads(model):
         found = chosen.run(task)

@@ -279,11 +279,12 @@ def enumerate_events(
         targets: As for `likely.rare.estimate`; at least one.
 
     Raises:
-        InputError: There is no target, or one is unusable.
+        InputError: There is no target, one is unusable, or the model does not read so long inputs.
     """
     if not targets:
         raise InputError("there is nothing to enumerate: give at least one target")
     events: list[Event] = [read_event(target, model) for target in targets]
+    check_fits(distribution, model, events=events)
     is_short = all(event.is_one_step for event in events)
     counter = open_counter(model, endings_of(distribution) if is_short else no_ending())
     parts: list[list[float]] = [[] for _ in events]

@@ -64,7 +64,7 @@ class ProposalImportance:
             InputError: The proposal leaves out inputs of the law of interest, or its inputs are of
                 another length.
         """
-        check_fits(self.proposal, task.model)
+        check_fits(self.proposal, task.model, events=task.events)
         check_covers(self.proposal, task)
         reader = Reader(task.model, settings=task.settings, progress=task.progress)
         names = task.path(None, self.name, self.proposal.fingerprint)
