@@ -34,7 +34,8 @@ def estimate(
         distribution: The law of inputs, as `distribution`, `independent` or `listed` make it.
         target: An id, a text that is exactly one token, or an `Event`.
         method: A name of `METHODS`, or a method with its options set.
-        budget: Model calls, at least 1.
+        budget: Model calls; an input takes one for each step of the event, and at least one input
+            must be read.
         seed: The same seed gives the same numbers.
         level: Coverage of the interval, in (0, 1).
         settings: How the engine evaluates, for models without tensors.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from likely.core.logspace import logsumexp
 from likely.errors import InputError
@@ -20,9 +20,8 @@ from likely.rare.inputs import (
     InputDistribution,
     ListedDistribution,
     check_fits,
-    iter_sample,
 )
-from likely.rare.method import Task
+from likely.rare.method import Task, iter_shared
 from likely.rare.reading import Reader
 from likely.rare.result import Found, Quantity, Spent
 from likely.stats.importance import effective_sample_size, largest_share
@@ -67,23 +66,26 @@ class ProposalImportance:
         check_fits(self.proposal, task.model, events=task.events)
         check_covers(self.proposal, task)
         reader = Reader(task.model, settings=task.settings, progress=task.progress)
-        names = task.path(None, self.name, self.proposal.fingerprint)
-        log_weights, hits = [], []
-        for inputs in iter_sample(self.proposal, task.budget, seed=task.seed, names=names):
+        names = (self.name, self.proposal.fingerprint)
+        log_weights = []
+        hits: list[list[Bool[np.ndarray, "b"]]] = [[] for _ in task.events]
+        for inputs, served in iter_shared(task, self.proposal, *names):
             log_weights.append(task.distribution.log_prob(inputs) - self.proposal.log_prob(inputs))
-            hits.append(reader.hits(inputs, task.events))
-        weights, hit = np.concatenate(log_weights), np.concatenate(hits)
+            found = reader.hits(inputs, [task.events[place] for place in served])
+            for place, column in zip(served, found.T, strict=True):
+                hits[place].append(column)
+        weights = np.concatenate(log_weights)
         share = reader.meter.spent.divided(len(task.events))
         most = largest_log_weight(task.distribution, self.proposal)
         return tuple(
             weighted(
-                np.where(column, weights, -np.inf),
-                weights,
+                np.where(hit, weights[: len(hit)], -np.inf),
+                weights[: len(hit)],
                 level=task.level,
                 most=most,
                 spent=share,
             )
-            for column in hit.T
+            for hit in map(np.concatenate, hits)
         )
 
 
