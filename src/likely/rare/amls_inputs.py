@@ -170,7 +170,7 @@ class AmlsInputs:
         Raises:
             InputError: It is too small for two particles.
         """
-        per_run = task.budget // (self.n_replicates + 1) // len(event.steps)
+        per_run = task.n_inputs(event) // (self.n_replicates + 1)
         n_particles = per_run // (1 + self.n_steps * _LEVELS)
         if n_particles < 2:
             raise InputError(
