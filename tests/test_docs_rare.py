@@ -58,7 +58,7 @@ def test_every_method_that_takes_continuations_is_named_so():
     said = set(re.findall(r"`([\w-]+)`", named[1]))
     for method in ("naive", "forecast", "amls-inputs"):
         assert method in said
-        rare.estimate(table, law, rare.continuation("aa", table), method=method, budget=2410)
+        rare.estimate(table, law, rare.continuation("aa", table), method=method, budget=4820)
 
 
 def test_figures_of_the_page_are_there():

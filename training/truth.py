@@ -6,7 +6,8 @@ All pairs are counted to 2^23 inputs, then to twice as many, and so on. A pair i
 are read, or when half of its rare tokens are known as well as N independent inputs would tell
 (`Truth.effective_rare`). It goes on where it stopped: after every few blocks the counts so far are
 written to src/likely/rare/truths/MODEL-DISTRIBUTION.parquet, and blocks are numbered, so two runs
-give what one would. A file that was made for other weights or another law is refused, not mixed in.
+give what one would. A file that was made for other weights, another law or other endings is
+refused, not mixed in.
 """
 
 import argparse
@@ -57,10 +58,13 @@ def count(pair: tuple[str, str], *, n_inputs: int, rounds: Sequence[int]) -> str
     block = STEMS * len(endings_of(law).probs)
     if path.exists():
         found = Truth.load(path)
-        if (found.fingerprint, found.law, found.seed) != (
-            model.info.fingerprint, law.fingerprint, SEED,
+        if (found.fingerprint, found.law, found.seed, found.n_endings) != (
+            model.info.fingerprint, law.fingerprint, SEED, len(endings_of(law).probs),
         ):  # fmt: skip
-            sys.exit(f"{path.name} is of other weights, another law or another seed; remove it")
+            sys.exit(
+                f"{path.name} is of other weights, another law, another seed or other endings; "
+                "remove it"
+            )
         counts = found.counts
         ends = [math.ceil(one / block) * block for one in rounds]
         if counts.n_inputs in ends and found.effective_rare >= rounds[-1]:

@@ -80,6 +80,27 @@ def test_redrawing_keeps_the_law_and_moves_one_place_at_least():
         assert kstest(proposal.states[:, place], "uniform").pvalue > 1e-4
 
 
+def test_a_tie_is_nobodys_win():
+    def law(before):
+        n = before[::-1].index("b") if "b" in before else len(before)  # how many "a" came last
+        if n >= 3:
+            return {"x": 0.7, "a": 0.2, "b": 0.1}
+        x = (0.1, 0.2, 0.45)[n]
+        return {"x": x, "a": 0.9 - x if n < 2 else x, "b": 0.1}
+
+    model = likely.TableModel(["a", "b", "x"], law)
+    inputs = rare.independent([{"b": 1}, *[{"a": 0.2, "b": 0.8}] * 3], model)
+    [exact] = rare.enumerate_events(model, inputs, ["x"])
+    assert exact.value == pytest.approx(0.008)
+    found = [
+        rare.estimate(model, inputs, "x", method="amls-inputs", budget=20_000, seed=seed).prob
+        for seed in range(8)
+    ]
+    mean = np.mean([one.value for one in found])
+    error = np.std([one.value for one in found], ddof=1) / math.sqrt(8)
+    assert abs(mean - 0.008) < 4.0 * error < 0.02  # with ties it would be 0.04
+
+
 def test_events_of_several_steps_are_split_too():
     model = stairs()
     law = rare.independent([{"a": 0.2, "b": 0.8}] * 6, model)
@@ -87,6 +108,7 @@ def test_events_of_several_steps_are_split_too():
     [exact] = rare.enumerate_events(model, law, [event])
     found = rare.estimate(model, law, event, method="amls-inputs", budget=12_000, level=0.999)
     assert found.log_prob.low <= math.log(exact.value) <= found.log_prob.high
+    assert found.spent.forwards <= 12_000  # two for each input
 
 
 def test_an_estimate_does_not_depend_on_company():
@@ -101,7 +123,7 @@ def test_an_estimate_does_not_depend_on_company():
     ("options", "budget", "part"),
     [
         ({"n_steps": 0}, 20_000, "got 0 and 4"),
-        ({}, 100, "needs a budget of 2410 calls"),
+        ({}, 100, "needs a budget of 2410 calls .* of 1 steps, got 100"),
     ],
 )
 def test_unusable_options_get_one_line(options, budget, part):

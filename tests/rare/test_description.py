@@ -74,6 +74,23 @@ def test_samples_are_drawn_from_the_law_and_the_same_each_time():
     assert found == rare.describe(law, model(), n_samples=40)
 
 
+def test_one_input_has_no_entropy_and_no_sign():
+    for law in (rare.listed([[1, 2]], model()), rare.independent([{"a": 1}], model(), bos=False)):
+        found = rare.describe(law, model(), n_samples=0)
+        assert math.copysign(1.0, found.entropy) == 1.0
+        assert found.summary().splitlines()[0].endswith("1 inputs, 0.00 nats")
+        assert found.samples == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [({"n_likeliest": 0}, "n_likeliest >= 1, got 0"), ({"n_samples": -1}, "n_samples >= 0")],
+)
+def test_numbers_that_show_nothing_are_refused(options, part):
+    with pytest.raises(InputError, match=part):
+        rare.describe(rare.listed([[1, 2]], model()), model(), **options)
+
+
 def test_laws_of_another_kind_are_refused():
     class Other:
         name, length, n_inputs, fingerprint = "other", 1, 1, "x"

@@ -54,6 +54,35 @@ def test_the_interval_holds_the_largest_of_new_queries_as_often_as_it_says(level
     assert abs(z) < 4.0
 
 
+@pytest.mark.parametrize("level", [0.99, 0.999])
+@pytest.mark.parametrize(("m", "top", "n"), [(100, 10, 10**12), (100, 10, 10**5), (11, 10, 10**3)])
+def test_each_end_is_missed_as_often_as_it_says_at_high_levels(level, m, top, n):
+    """Share beyond the start, mean excess and the draw have laws without unknowns: drawn as such.
+
+    With ``B exp(-Y)`` the survival at a height Y above the start, the largest of n has survival
+    ``1 - V^(1/n)``, V uniform; Y over the mean excess that is found says which end is missed.
+    """
+    found = forecast_largest(log_probs_of(straight(m)), n, top=top, level=level)
+    start, mean = found.diagnostics["tail_start"], found.diagnostics["tail_mean_excess"]
+    low, high = ((-math.log(-end) - start) / mean for end in (found.low, found.high))
+    rng, runs = np.random.default_rng(8), 1_000_000
+    survival = -np.expm1(-rng.exponential(size=runs) / n)
+    height = np.log(rng.beta(top + 1, m - top, size=runs) / survival)
+    height /= rng.gamma(top, 1.0 / top, size=runs)
+    tail = (1.0 - level) / 2.0
+    for missed in (height < low, height > high):
+        z = (missed.mean() - tail) / math.sqrt(tail * (1.0 - tail) / runs)
+        assert abs(z) < 4.5  # one in 10,000 for the twelve together
+
+
+def test_the_lower_end_is_open_where_the_best_may_lie_below_the_tail():
+    """All 11 best of 200 queries are among the old 100 with one chance in 2,738."""
+    sample = log_probs_of(straight(100))
+    assert forecast_largest(sample, 100, top=10, level=0.9985).low > -math.inf
+    assert forecast_largest(sample, 100, top=10, level=0.9995).low == -math.inf
+    assert math.prod((100 - i) / (200 - i) for i in range(11)) == pytest.approx(1 / 2738, rel=1e-4)
+
+
 def test_more_new_queries_only_raise_it_and_a_longer_tail_only_narrows_it():
     sample = log_probs_of(np.random.default_rng(1).exponential(size=2000) - 6.0)
     values = [forecast_largest(sample, n).value for n in (2000, 20_000, 2_000_000)]

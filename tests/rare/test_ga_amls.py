@@ -45,13 +45,19 @@ def some(draws, model, n):
     return found
 
 
+def assert_agrees(found, counted, error):
+    """Check that an estimate is within four standard errors, its own and the count's, of a log."""
+    own = found.log_prob.diagnostics["relative_error"]
+    assert 0.0 < own < 0.3
+    assert abs(found.log_prob.value - counted) < 4.0 * math.hypot(max(own, 0.1), error)
+
+
 def test_estimates_are_the_fitted_laws_probabilities(gpt2, law, draws):
     targets = some(draws, gpt2, 3)
-    found = rare.estimate_many(gpt2, law, targets, budget=2048, level=0.999, **FEW)
+    found = rare.estimate_many(gpt2, law, targets, budget=2048, **FEW)
     for one, target in zip(found, targets, strict=True):
         counted = math.log(draws[target] / draws.sum())
-        slack = 4.0 / math.sqrt(draws[target])
-        assert one.log_prob.low - slack <= counted <= one.log_prob.high + slack
+        assert_agrees(one, counted, 1.0 / math.sqrt(draws[target]))
         assert one.quantity == "activations"
         assert one.spent.scores > 0
         assert len(one.replicates) == 4
@@ -74,6 +80,8 @@ def test_the_hybrid_takes_the_bulk_from_the_sample(gpt2, law, draws):
     assert hybrid.log_prob.value == pytest.approx(
         whole.log_prob.diagnostics["hybrid_log_prob"], abs=1e-9
     )
+    assert "log_floor" in whole.log_prob.diagnostics  # which is of the law's estimate alone
+    assert not {"log_floor", "relative_error"} & set(hybrid.log_prob.diagnostics)
     share = rare.estimate(gpt2, law, target, method="naive", budget=20_000)
     assert abs(hybrid.log_prob.value - share.log_prob.value) < 0.3
 
@@ -84,12 +92,56 @@ def test_the_hybrid_takes_the_bulk_from_the_sample(gpt2, law, draws):
         ({"start": "nowhere"}, "got 'nowhere'"),
         ({"start": "empirical", "mode": "adaptive"}, "got 'adaptive'"),
         ({"kernel": "walk"}, "no kernel named 'walk'"),
+        ({"kernel": "mala", "prior": "last_place"}, "needs the kernel 'aug'"),
+        ({"check_steps": True, "mode": "adaptive"}, "check_steps=True needs .* got 'adaptive'"),
+        ({"survival": 1.5}, "got 1.5"),
         ({"prior": "cauchy"}, "no prior named 'cauchy'"),
     ],
 )
 def test_unusable_options_get_one_line(gpt2, law, options, part):
     with pytest.raises(InputError, match=part):
         rare.estimate(gpt2, law, 3, budget=256, **options)
+
+
+def test_unusable_options_are_refused_before_anything_is_read():
+    for options in ({"kernel": "walk"}, {"prior": "cauchy"}):
+        with pytest.raises(InputError, match="named"):
+            rare.GaAmls(**options)
+
+
+@pytest.mark.parametrize("options", [{"kernel": "mala_radial"}, {"drop_null": True}])
+def test_what_cannot_move_groups_takes_a_law_of_all_states(gpt2, law, draws, options):
+    few = {"n_particles": 20, "n_steps": 1, "n_replicates": 2}
+    found = rare.estimate(gpt2, law, int(draws.argmax()), budget=256, **few, **options)
+    assert found.log_prob.diagnostics["prior"] == "student"
+
+
+def test_one_place_that_varies_is_no_reason_to_fail(gpt2):
+    ids = list(range(40, 48))
+    inputs = rare.independent([{3: 1}, dict.fromkeys(ids, 1.0)], gpt2)
+    few = {"n_particles": 20, "n_steps": 1, "n_replicates": 2}
+    found = rare.estimate(gpt2, inputs, 5, budget=256, method="ga-amls", **few)
+    assert found.log_prob.diagnostics["prior"] == "student"
+
+
+def test_twice_the_steps_are_told(gpt2, law, draws):
+    target = some(draws, gpt2, 1)[0]
+    plain = rare.estimate(gpt2, law, target, budget=2048, **FEW)
+    found = rare.estimate(gpt2, law, target, budget=2048, check_steps=True, **FEW)
+    told = found.log_prob.diagnostics
+    assert found.log_prob.value == plain.log_prob.value
+    assert "double_steps_log_ratio" not in plain.log_prob.diagnostics
+    assert abs(told["double_steps_log_ratio"]) < 4.0 * max(told["double_steps_error"], 0.1)
+    assert found.spent.scores > 2 * plain.spent.scores
+
+
+def test_particles_that_die_one_by_one_have_poisson_intervals(gpt2, law, draws):
+    common = int(np.argsort(-draws)[1])
+    options = {**FEW, "n_particles": 30, "mode": "last_particle"}
+    found = rare.estimate(gpt2, law, common, budget=512, **options)
+    told = found.log_prob.diagnostics
+    assert told["log_poisson_low"] < found.log_prob.value < told["log_poisson_high"]
+    assert "log_floor" not in told  # these levels bias it
 
 
 def test_events_of_several_steps_are_refused(gpt2, law):
@@ -121,11 +173,10 @@ def test_estimates_by_the_last_place_are_the_fitted_laws_probabilities(gpt2, law
     logits = found.activations.readout.logits(torch.from_numpy(states))
     counts = np.bincount(logits.argmax(dim=1).numpy(), minlength=gpt2.info.n_vocab)
     targets = some(counts, gpt2, 2)
-    options = {**FEW, "prior": "last_place", "n_components": 2, "level": 0.999}
+    options = {**FEW, "prior": "last_place", "n_components": 2}
     for one, target in zip(
         rare.estimate_many(gpt2, law, targets, budget=1024, **options), targets, strict=True
     ):
         counted = math.log(counts[target] / 100_000)
-        slack = 4.0 / math.sqrt(counts[target])
-        assert one.log_prob.low - slack <= counted <= one.log_prob.high + slack
+        assert_agrees(one, counted, 1.0 / math.sqrt(counts[target]))
         assert abs(one.log_prob.diagnostics["bulk_log_ratio"]) < 1.0

@@ -1,20 +1,23 @@
 """Truths: exact where all inputs are gone through, unbiased and with honest ends where not."""
 
+import json
 import math
 from dataclasses import replace
 from itertools import islice
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from jaxtyping import Float
 from scipy.stats import binom
 
 import likely
 from likely import rare
-from likely.errors import InputError, StoreError
+from likely.errors import InputError, NumericalError, StoreError
 from likely.rare.counting import STEMS, Counts, endings_of, iter_counts
 from likely.rare.ground_truth import framed, weighted_interval
 from likely.rare.reading import Reader
+from likely.rare.result import Spent
 
 
 def skewed_law(model, n_places, *, seed=0, size=6):
@@ -40,6 +43,19 @@ def product_model():
 
 def product_law(model):
     return rare.independent([{"a": 1e-6, "b": 1}, {"b": 1e-5, "a": 1}, {"a": 1, "b": 3}], model)
+
+
+def test_states_that_are_no_numbers_make_no_truth(random_gpt2_folder):
+    broken = likely.load(f"hf:{random_gpt2_folder}")
+    broken.module.get_input_embeddings().weight.data[11] = math.inf
+    law = rare.independent([{5: 1.0, 11: 1.0}] * 3, broken)
+    assert len(endings_of(law).probs) > 1  # else the inputs are read whole
+    with pytest.raises(NumericalError, match="not finite for an input of 4 tokens; try dtype"):
+        rare.truth(broken, law)
+    with pytest.raises(NumericalError, match="not finite"):
+        rare.enumerate_events(broken, law, [5])
+    with pytest.raises(NumericalError, match="not finite"):
+        next(iter_counts(broken, law, seed=0))
 
 
 def test_products_of_small_probabilities_are_exact():
@@ -134,11 +150,11 @@ def test_shared_stems_count_what_whole_inputs_count(name, request):
 def test_stopping_and_going_on_gives_the_counts_of_one_run(gpt2):
     law = skewed_law(gpt2, 3)
     whole = Counts.none(gpt2.info.n_vocab)
-    for more in islice(iter_counts(gpt2, law, seed=2, most_endings=4096), 3):
+    for more in islice(iter_counts(gpt2, law, seed=2), 3):
         whole += more
     parts = Counts.none(gpt2.info.n_vocab)
     for first, n in ((0, 1), (1, 2)):
-        run = iter_counts(gpt2, law, seed=2, first_block=first, most_endings=4096)
+        run = iter_counts(gpt2, law, seed=2, first_block=first)
         for more in islice(run, n):
             parts += more
     np.testing.assert_array_equal(whole.total, parts.total)
@@ -192,6 +208,45 @@ def test_effective_inputs_of_independent_inputs_are_their_number():
     np.testing.assert_allclose(found.effective_inputs[:3], [STEMS, STEMS, 0.0])
 
 
+def test_a_token_that_wins_after_every_stem_is_known_as_well_as_by_as_many_inputs():
+    """Hits and misses alone vary as q (1 - q); what lies between varies less."""
+    model = likely.TableModel(["a", "b"], lambda before: {"a": 0.9, "b": 0.1})
+    law = rare.independent([{"a": 1, "b": 1}] * 12, model)
+    always = rare.truth(model, law, n=1)
+    assert not always.is_exact
+    assert always.effective_inputs.tolist()[:2] == [STEMS, 0.0]
+    assert always.prob(0).diagnostics["effective inputs"] == STEMS
+    shares = np.random.default_rng(0).random((40, 300))  # what 300 stems add to 40 tokens
+    counts = Counts(
+        n_stems=300, n_inputs=300, total=shares.sum(axis=1), squares=(shares**2).sum(axis=1),
+        largest=shares.max(axis=1), stems=np.full(40, 300), inputs=np.full(40, 300),
+        spent=Spent(),
+    )  # fmt: skip
+    found = replace(always, counts=counts).effective_inputs
+    q = shares.mean(axis=1)[:-1]
+    np.testing.assert_allclose(found, 300 * q * (1 - q) / shares.var(axis=1)[:-1])
+    assert (found > 300).all()
+
+
+def test_an_exact_truth_is_worth_more_than_any_number_of_inputs():
+    model = product_model()
+    truth = rare.truth(model, product_law(model))
+    assert np.isposinf(truth.effective_inputs).all()
+
+
+def test_sums_that_rounding_puts_above_one_are_a_probability_of_one():
+    model = product_model()
+    exact = rare.truth(model, product_law(model))
+    total = exact.counts.total.copy()
+    total[[1, -1]] = math.nextafter(1.0, 2.0)
+    counts = replace(exact.counts, total=total, squares=total**2, largest=total)
+    for is_exact in (True, False):
+        found = replace(exact, is_exact=is_exact, counts=counts)
+        assert found.prob(1).value == 1.0
+        assert found.interval(1)[1] == 1.0
+        assert found.tied == 1.0
+
+
 def test_truths_come_back_from_their_files(tmp_path, gpt2):
     law = skewed_law(gpt2, 3)
     found = rare.truth(gpt2, law, n=100)
@@ -207,6 +262,31 @@ def test_truths_come_back_from_their_files(tmp_path, gpt2):
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(StoreError, match="cannot read a truth"):
         rare.Truth.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [
+        ("n_stems", None, "cannot read a truth from '.*': it lacks 'n_stems'"),
+        ("schema_version", None, "it lacks 'schema_version'"),
+        ("schema_version", 99, "has schema 99, this version of likely reads 1; update likely"),
+        ("spent", {"hours": 1}, "cannot read a truth from .* 'hours'"),
+        ("n_vocab", 1, "cannot read a truth from .* out of bounds"),
+    ],
+)
+def test_a_file_whose_head_is_damaged_is_refused_in_one_line(tmp_path, name, value, part):
+    model = product_model()
+    path = tmp_path / "truth.parquet"
+    rare.truth(model, product_law(model)).save(path)
+    table = pq.read_table(path)
+    head = json.loads(table.schema.metadata[b"likely.rare.truth"])
+    del head[name]
+    if value is not None:
+        head[name] = value
+    pq.write_table(table.replace_schema_metadata({"likely.rare.truth": json.dumps(head)}), path)
+    with pytest.raises(StoreError, match=part) as caught:
+        rare.Truth.load(path)
+    assert "\n" not in str(caught.value)
 
 
 def test_unusable_questions_get_one_line():

@@ -58,6 +58,17 @@ def test_runner_ups_are_the_best_that_are_no_winners():
     np.testing.assert_array_equal(found, logits.argmax(axis=1))
 
 
+def test_a_tie_scores_just_below_the_event():
+    read = readout()
+    read.weight[7], read.bias[7] = read.weight[3], read.bias[3]  # the same token under two ids
+    scores = MarginScores(read, EVENTS, np.array([0]))
+    states = 8.0 * read.weight[3].numpy() + np.random.default_rng(3).normal(size=(50, 24))
+    run, floor = np.zeros(50, dtype=np.int64), np.full(50, -np.inf)
+    found = scores(states, run, floor)
+    assert (found < 0.0).all()
+    assert (found > -1e-300).all()
+
+
 def test_bounds_are_margins_over_the_tokens_met_before_they_were_settled():
     read = readout()
     scores = MarginScores(read, EVENTS, np.array([0, 1, 2]))

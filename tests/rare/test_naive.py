@@ -110,6 +110,23 @@ def test_sets_continuations_and_margins_are_events():
         assert one.prob.low <= prob <= one.prob.high
 
 
+def test_winners_of_several_steps_may_be_all_tokens_together():
+    """Two tokens: "ab" asks for both, one at each step; only a step that asks for all is none."""
+    names = {"a": "b", "b": "a"}
+    model = likely.TableModel(
+        list(names), lambda before: {names[before[-1]]: 0.6, before[-1]: 0.4}, bos=None
+    )
+    assert model.info.n_vocab == 2
+    law = rare.independent([{"a": 0.3, "b": 0.7}], model)
+    answer = rare.continuation("ab", model)
+    assert rare.enumerate_events(model, law, [answer])[0].value == pytest.approx(0.7)
+    for steps in (((0, 1),), ((0,), (0, 1))):
+        with pytest.raises(InputError, match="leaves at least one token out, got all 2"):
+            rare.enumerate_events(model, law, [Event(name="all", steps=steps)])
+    with pytest.raises(InputError, match="got all 2"):
+        rare.any_of(["a", "b"], model)
+
+
 def test_a_network_is_read_like_its_own_rows(gpt2):
     """Batches of last states give the margins that whole rows of log-probabilities give."""
     rng = np.random.default_rng(0)
@@ -152,6 +169,44 @@ def test_what_was_spent_is_counted():
     assert found.spent.forwards == 100
     assert found.spent.token_evaluations == 300
     assert found.log_prob.cost.model_calls == 100
+
+
+def meeting_methods(law):
+    return {
+        "naive": {}, "forecast": {}, "itgis": {}, "mhis": {}, "proposal": {"proposal": law},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["naive", "forecast", "itgis", "mhis", "proposal"])
+def test_a_budget_holds_whatever_the_steps_of_an_event(gpt2, method):
+    law = rare.independent([{1: 1.0, 2: 2.0, 3: 3.0}] * 3, gpt2)
+    options = meeting_methods(law)[method]
+    events = [rare.continuation([5, 6, 7][:n], gpt2) for n in (1, 2, 3)]
+    for event in events:
+        found = rare.estimate(gpt2, law, event, method=method, budget=500, **options)
+        assert 0.8 * 500 < found.spent.calls <= 500
+    found = rare.estimate_many(gpt2, law, events, method=method, budget=500, **options)
+    assert sum(one.spent.calls for one in found) <= 3 * 500
+
+
+@pytest.mark.parametrize("method", ["naive", "forecast", "proposal"])
+def test_events_of_more_steps_have_fewer_of_the_same_inputs(method):
+    model = two_place_model()
+    law = two_place_law(model)
+    options = meeting_methods(law)[method]
+    events = [rare.continuation(text, model) for text in ("b", "bb", "bbb")]
+    budget = 3001  # an input more than a whole number for two steps and three
+    together = rare.estimate_many(model, law, events, method=method, budget=budget, **options)
+    numbers = [
+        one.log_prob.diagnostics["draws" if method == "proposal" else "inputs"] for one in together
+    ]
+    assert numbers == [3001, 1500, 1000]
+    for event, one in zip(events, together, strict=True):
+        alone = rare.estimate(model, law, event, method=method, budget=budget, **options)
+        assert alone.log_prob.value == one.log_prob.value
+        assert one.prob.low <= exact(model, law, event) <= one.prob.high
+    with pytest.raises(InputError, match="'bbb' takes 3 model calls for each input, got a budget"):
+        rare.estimate_many(model, law, events, method=method, budget=2, **options)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,17 @@
 """The named distributions on the tokenizer and the corpora of this package."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 from byte_pairs import TokensOnly
 
+import likely
 from likely import rare
 from likely.core.streams import generator
 from likely.models.hf_tokenizer import HfTokenizer
@@ -64,3 +69,18 @@ def test_the_exact_chain_of_hexadecimal_tokens_agrees_with_a_long_string(tiny):
     published = published_chain(tiny).stationary
     assert np.abs(published - share).sum() / 2 == pytest.approx(0.00985, abs=1e-4)
     assert (np.abs(counts - n * published) / np.sqrt(variance)).max() > 10
+
+
+@pytest.mark.parametrize("core", ["Nehalem", "Sandybridge", "Haswell"])
+def test_the_law_of_hexadecimal_tokens_is_the_same_on_every_processor(tiny, core):
+    """OpenBLAS takes what another processor would run; other libraries do not heed the name."""
+    code = (
+        "import likely; from likely import rare; "
+        "print(rare.distribution('hex', likely.load('tiny-2l')).fingerprint)"
+    )
+    place = str(Path(likely.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "OPENBLAS_CORETYPE": core, "PYTHONPATH": place},
+    )  # fmt: skip
+    assert done.stdout.split() == [rare.distribution("hex", tiny).fingerprint]

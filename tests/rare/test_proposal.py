@@ -124,6 +124,34 @@ def test_one_heavy_hit_is_called_what_it_is():
     assert "far too small" in found.warnings[0]
 
 
+def test_a_mean_above_one_stays_and_is_called_what_it_is():
+    """A proposal that hardly draws what is certain: of unbiased means some must be above 1."""
+    model = counting_model()
+    law, proposal = coins(model, 0.9), coins(model, 0.3)
+    found = [run(model, proposal, seed, law=law, budget=60) for seed in range(60)]
+    above = [one for one in found if one.log_prob.value > 0.0]
+    assert above
+    for one in above:
+        assert one.log_prob.low <= 0.0 < one.log_prob.value == one.log_prob.high
+        [said] = [text for text in one.warnings if "no probability is" in text]
+        assert f"{one.prob.value:.3g}" in said
+        assert "\n" not in said
+    for one in found:
+        if one.log_prob.value <= 0.0:
+            assert one.log_prob.high <= 0.0
+            assert not any("no probability is" in text for text in one.warnings)
+    truth = 6 * 0.9**5 * 0.1 + 0.9**6
+    probs = np.array([one.prob.value for one in found])
+    assert abs(probs.mean() - truth) < 4.0 * probs.std() / math.sqrt(len(probs))
+
+
+def test_rounding_alone_puts_no_mean_above_one():
+    for n in (17, 400, 49_999):
+        certain = np.full(n, 3e-16)
+        found = weighted(certain, certain, level=0.95, most=0.0, spent=Spent())
+        assert (found.log_prob, found.high, found.warnings) == (0.0, 0.0, ())
+
+
 def test_a_proposal_that_leaves_something_out_is_refused():
     model = counting_model()
     never = rare.independent([{"b": 1}] + [{"a": 1, "b": 1}] * 5, model)

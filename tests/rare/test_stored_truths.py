@@ -1,5 +1,9 @@
 """The truths that come with the package fit the models and laws that come with it."""
 
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -45,3 +49,26 @@ def test_another_law_of_the_same_name_has_no_stored_truth():
     model = likely.load("tiny-1l")
     other = rare.independent([{0: 1.0, 1: 1.0}] * 3, model, name="hex")
     assert stored_truth(model, other) is None
+
+
+def counting_script(folder, monkeypatch):
+    """Return ``training/truth.py`` as a module that keeps its files in a folder of the test."""
+    path = Path(__file__).parents[2] / "training" / "truth.py"
+    spec = importlib.util.spec_from_file_location("counting_script", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    monkeypatch.setattr(script, "FOLDER", folder)
+    return script
+
+
+@pytest.mark.parametrize("other", [{"n_endings": 7}, {"seed": 1}, {"law": "x"}])
+def test_counting_does_not_go_on_from_a_file_of_something_else(tmp_path, monkeypatch, other):
+    script = counting_script(tmp_path, monkeypatch)
+    model = likely.load("tiny-1l")
+    known = stored_truth(model, rare.distribution("icl", model))
+    known.save(tmp_path / "tiny-1l-icl.parquet")
+    n = known.counts.n_inputs
+    assert "inputs before" in script.count(("tiny-1l", "icl"), n_inputs=n, rounds=[2 * n])
+    replace(known, **other).save(tmp_path / "tiny-1l-icl.parquet")
+    with pytest.raises(SystemExit, match=r"tiny-1l-icl\.parquet is of other .* remove it"):
+        script.count(("tiny-1l", "icl"), n_inputs=n, rounds=[2 * n])

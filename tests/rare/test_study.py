@@ -62,6 +62,28 @@ def test_a_summary_is_the_probability_of_each_event_with_its_interval():
     assert found["mine/a"].cost.model_calls == 150
 
 
+def test_events_and_laws_that_read_alike_are_told_apart():
+    other = rare.independent([{"a": 9, "b": 1}], model(), name="mine")
+    alike = rare.Event(name="a", steps=((1, 2),)), rare.Event(name="a", steps=((0,),), above=-0.5)
+    made = records(
+        [
+            Question(law=law(), targets=("a", "b", *alike)),
+            Question(law=other, targets=("b",)),
+            Question(law=law("x"), targets=("Foo",)),
+        ]
+    )
+    found = STUDY.summarise(made)
+    one, two = law().fingerprint[:8], other.fingerprint[:8]
+    assert list(found) == [
+        f"mine ({one})/a (0)", f"mine ({one})/b", f"mine ({one})/a (1|2)",
+        f"mine ({one})/a (0 by -0.5 nats)", f"mine ({two})/b", "x/Foo",
+    ]  # fmt: skip
+    assert found[f"mine ({one})/b"].low < 0.9 < found[f"mine ({one})/b"].high
+    assert found[f"mine ({two})/b"].low < 0.1 < found[f"mine ({two})/b"].high
+    with pytest.raises(InputError, match=r"'mine \(\w+\)/b' twice; sum up one run"):
+        STUDY.summarise([*made, made[1]])
+
+
 def test_named_laws_are_made_for_the_model():
     class Corpus:
         name, documents, sha256 = "code", ("FooaFoob",), "x"

@@ -87,7 +87,7 @@ def states_of(task: Task, blocks: Iterable[Int[np.ndarray, "b T"]]) -> Activatio
     Raises:
         CapabilityError, InputError, NumericalError: As for `collect`.
     """
-    require_one_step(task, "over activations")
+    require_one_step(task)
     meter = Meter(progress=task.progress)
     batches = Batches(task.model, meter)
     width = batches.readout.weight.shape[1]

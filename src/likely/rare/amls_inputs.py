@@ -112,13 +112,13 @@ class InputScores:
         run: Int[np.ndarray, "n"],
         floor: Float[np.ndarray, "n"],
     ) -> Float[np.ndarray, "n"]:
-        """Return the margin of each input less what its event asks."""
+        """Return the score of each input: its margin beyond what its event asks."""
         inputs = self.inputs(states)
         found = np.empty(len(states))
         for target in np.unique(run):
             rows = np.flatnonzero(run == target)
             event = self.events[target]
-            found[rows] = self.reader.margins(inputs[rows], [event])[:, 0] - event.above
+            found[rows] = event.scores(self.reader.margins(inputs[rows], [event])[:, 0])
         return found
 
 
@@ -152,7 +152,7 @@ class AmlsInputs:
 
     @property
     def least_budget(self) -> int:
-        """Calls with which every run has two particles."""
+        """Calls with which every run towards an event of one step has two particles."""
         return 2 * (1 + self.n_steps * _LEVELS) * (self.n_replicates + 1)
 
     def run(self, task: Task) -> tuple[Found, ...]:
@@ -162,18 +162,21 @@ class AmlsInputs:
             raise InputError(f"the distribution {law.name!r} has one input; there is nothing rare")
         return tuple(self._one(task, law, event) for event in task.events)
 
-    def config(self, task: Task) -> SplittingConfig:
+    def config(self, task: Task, event: Event) -> SplittingConfig:
         """Return how the budget is spent: it is never exceeded, whatever the number of levels.
+
+        An input takes a call for each step of the event.
 
         Raises:
             InputError: It is too small for two particles.
         """
-        per_run = task.budget // (self.n_replicates + 1)
+        per_run = task.n_inputs(event) // (self.n_replicates + 1)
         n_particles = per_run // (1 + self.n_steps * _LEVELS)
         if n_particles < 2:
             raise InputError(
-                f"method {self.name!r} needs a budget of {self.least_budget} calls with "
-                f"{self.n_steps} steps and {self.n_replicates} replicates, got {task.budget!r}"
+                f"method {self.name!r} needs a budget of {self.least_budget * len(event.steps)} "
+                f"calls with {self.n_steps} steps and {self.n_replicates} replicates towards an "
+                f"event of {len(event.steps)} steps, got {task.budget!r}"
             )
         return SplittingConfig(
             kernel="redraw", n_particles=n_particles, survival=self.survival,
@@ -186,7 +189,7 @@ class AmlsInputs:
         reader = Reader(task.model, settings=task.settings, progress=task.progress)
         kernel = InputKernel(moves=(RedrawMove(n_places=len(law.varying)),))
         [result] = split_by(
-            InputScores(reader, law, (event,)), kernel, self.config(task), n_targets=1,
+            InputScores(reader, law, (event,)), kernel, self.config(task, event), n_targets=1,
             streams=lambda target, part: task.stream(event, self.name, part),
         )  # fmt: skip
         seconds = time.perf_counter() - began - reader.meter.spent.seconds

@@ -8,9 +8,8 @@ import torch
 from jaxtyping import Float, Int
 
 from likely.core.model import LanguageModel
-from likely.errors import NumericalError
 from likely.rare.event import Event
-from likely.rare.network import Readout, margins, require_network
+from likely.rare.network import Readout, finite_states, margins, require_network
 from likely.rare.reading import Meter
 
 TOKENS = 8192
@@ -51,12 +50,8 @@ class Batches:
             part = inputs[start : start + size]
             began = time.perf_counter()
             tokens = torch.from_numpy(np.ascontiguousarray(part))
-            states = self.network.last_states(tokens=tokens).to("cpu", torch.float32)
-            if not bool(torch.isfinite(states).all()):
-                raise NumericalError(
-                    f"{self.network.info.name!r} gave a state that is not finite for an input of "
-                    f"{part.shape[1]} tokens; try dtype='float32'"
-                )
+            found = self.network.last_states(tokens=tokens)
+            states = finite_states(found, self.network, part.shape[1])
             self.meter.forward(len(part), part.shape[1], time.perf_counter() - began)
             yield states
 

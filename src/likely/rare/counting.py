@@ -140,7 +140,6 @@ def iter_counts(
     *,
     seed: int,
     first_block: int = 0,
-    most_endings: int = ENDINGS,
 ) -> Iterator[Counts]:
     """Yield the counts of one block of stems after another, without end.
 
@@ -150,9 +149,8 @@ def iter_counts(
         seed: Of the stems; a block's stems depend on seed and number alone, so that counting can
             stop and go on.
         first_block: Number of the first.
-        most_endings: As in `endings_of`.
     """
-    endings = endings_of(distribution, most=most_endings)
+    endings = endings_of(distribution)
     count = open_counter(model, endings)
     length = distribution.length - endings.tokens.shape[1]
     block = first_block
@@ -367,10 +365,13 @@ class _Shared:
     def _states(self, stems: Int[np.ndarray, "P T"]) -> "torch.Tensor":
         import torch
 
+        from likely.rare.network import finite_states
+
         states = self.network.states_after(
             torch.from_numpy(np.ascontiguousarray(stems)), self.tokens, rows=_ROWS
         )
-        return states.to("cpu", torch.float32).flatten(0, 1)
+        length = stems.shape[1] + self.tokens.shape[1]
+        return finite_states(states, self.network, length).flatten(0, 1)
 
     def _spent(self, stems: Int[np.ndarray, "P T"], began: float) -> Spent:
         meter = Meter()

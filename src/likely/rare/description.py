@@ -94,13 +94,16 @@ def describe(
     Args:
         distribution: A law of independent places, or of listed inputs.
         model: Whose tokens they are.
-        n_samples: Inputs shown.
-        n_likeliest: Tokens shown of each place.
+        n_samples: Inputs shown, at least 0.
+        n_likeliest: Tokens shown of each place, at least 1.
         seed: Of the inputs shown.
 
     Raises:
-        InputError: The law is of another kind.
+        InputError: The law is of another kind, or a number is too small.
     """
+    for what, number, least in (("n_samples", n_samples, 0), ("n_likeliest", n_likeliest, 1)):
+        if number < least:
+            raise InputError(f"a description has {what} >= {least}, got {number!r}")
     if isinstance(distribution, IndependentDistribution):
         supports: Sequence[Support] = distribution.supports
         entropy = sum(_entropy(one.log_probs) for one in supports)
@@ -127,7 +130,7 @@ def describe(
 
 
 def _entropy(log_probs: Float[np.ndarray, "K"]) -> float:
-    return float(-(np.exp(log_probs) * log_probs).sum())
+    return max(0.0, float(-(np.exp(log_probs) * log_probs).sum()))  # not -0.0
 
 
 def _pooled(distribution: ListedDistribution) -> list[Support]:

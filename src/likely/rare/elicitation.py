@@ -9,12 +9,13 @@ Sources: Jones and others (2025), "Forecasting rare language model behaviors", s
 and the straight line. The interval is our own.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import brentq
-from scipy.stats import beta, chi2
+from scipy.special import betaincinv, expit, gammainccinv, gammaincinv, logit
 
 from likely.core.estimate import Estimate
 from likely.core.logspace import check_log_probs
@@ -24,7 +25,11 @@ from likely.stats.pareto import fit_pareto
 
 LEAST = 10
 """Scores that the line is fitted to, at least."""
-_GRID = 64  # parts of equal probability that each unknown of the fit is cut into
+_BEYOND = 1e-18  # probability that is left out at each end of a law
+
+Rule = tuple[Float[np.ndarray, "k"], Float[np.ndarray, "k"]]
+"""Points and their weights: a law that is smooth along the whole line, in equal steps. The error of
+such sums falls exponentially with the number of steps; here it is below 1e-11."""
 
 
 def elicitation_scores(log_probs: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
@@ -55,7 +60,9 @@ def forecast_largest(
     The value is the median of that largest log-probability. The interval holds it with the stated
     coverage, the chance of the draw and the error of the fit both counted, as long as the tail is
     a straight line; ``tail_shape`` among the diagnostics, of a generalised Pareto fit, is near 0
-    where it is one, and below 0 where the line over-predicts.
+    where it is one, and below 0 where the line over-predicts. The lower end is ``-inf`` where the
+    largest of ``n`` may well lie below the tail, of which the line says nothing: for a level beyond
+    0.999 and hardly more new queries than old ones.
 
     Args:
         log_probs: Shape ``(m,)``, nats: of independent queries, such as `output_probability`
@@ -79,8 +86,8 @@ def forecast_largest(
     if n < m:
         raise InputError(f"a forecast from {m} queries is for as many or more, got n={n!r}")
     tail = _fit(elicitation_scores(log_probs), top)
-    tails = (0.5, (1.0 - level) / 2.0, (1.0 + level) / 2.0)
-    value, low, high = (-float(np.exp(-tail.quantile(n, share))) for share in tails)
+    probs = (0.5, (1.0 + level) / 2.0, (1.0 - level) / 2.0)
+    value, low, high = (-float(np.exp(-tail.reached(n, prob))) for prob in probs)
     return Estimate(
         value=value, low=low, high=high, level=level, unit="nats", method="largest of n",
         diagnostics={
@@ -109,27 +116,57 @@ class _Tail:
     mean_excess: float
     shape: float
 
-    def quantile(self, n: int, share: float) -> float:
-        """Return the score that the best of ``n`` stays below with a probability.
+    def reached(self, n: int, prob: float) -> float:
+        """Return the score that the best of ``n`` exceeds with a probability.
 
         If the tail is exponential, the share of all scores beyond the start, the mean excess over
         its true value, and the draw itself are independent, with laws that hold no unknown: a beta
-        law, a chi-squared one and that of the largest of ``n``. So the coverage is exact.
+        law, a gamma law and that of the largest of ``n``. So the coverage is exact.
+
+        Returns:
+            ``-inf`` where it does not even exceed the start as often.
         """
-        middles = (np.arange(_GRID) + 0.5) / _GRID
-        beyond = beta.ppf(middles, self.top + 1, self.m - self.top)[:, None]
-        excess = chi2.ppf(middles, 2 * self.top)[None, :] / (2 * self.top)  # fitted over true
+        beyond, beyond_weights = _shares(self.top + 1, self.m - self.top)
+        excess, excess_weights = _mean_excesses(self.top, slope=math.log(n))
 
         def surplus(times: float) -> float:
-            survival = beyond * np.exp(-times * excess)
-            return float(np.exp(n * np.log1p(-survival)).mean()) - share
+            survival = beyond[:, None] * np.exp(-times * excess)
+            with np.errstate(divide="ignore"):  # a share of 1 is exceeded for certain
+                exceeds = -np.expm1(float(n) * np.log1p(-survival))
+            return float(beyond_weights @ exceeds @ excess_weights) - prob
 
+        if surplus(0.0) < 0.0:
+            return -math.inf
         last = 2.0
-        while surplus(last) < 0.0:
+        while surplus(last) > 0.0:
             last *= 2.0
-        if surplus(0.0) >= 0.0:
-            return self.start
-        return self.start + self.mean_excess * float(brentq(surplus, 0.0, last, xtol=1e-10))
+        return self.start + self.mean_excess * float(brentq(surplus, 0.0, last, xtol=1e-12))
+
+
+def _shares(one: int, other: int) -> Rule:
+    """Return shares and weights that stand for a beta law: equal steps of the log-odds."""
+    ends = -logit(betaincinv(other, one, _BEYOND)), logit(betaincinv(one, other, _BEYOND))
+    step = 0.5 * math.sqrt(1.0 / one + 1.0 / other)
+    log_odds = np.arange(ends[1], ends[0] + step, step)
+    log_weights = -one * np.logaddexp(0.0, -log_odds) - other * np.logaddexp(0.0, log_odds)
+    return expit(log_odds), _normalised(log_weights)
+
+
+def _mean_excesses(top: int, *, slope: float) -> Rule:
+    """Return means of ``top`` exponential excesses over the true one, and weights: equal log steps.
+
+    Args:
+        top: Excesses.
+        slope: How fast the law of the largest may change with the log, in its own widths.
+    """
+    ends = math.log(gammaincinv(top, _BEYOND) / top), math.log(gammainccinv(top, _BEYOND) / top)
+    logs = np.arange(ends[0], ends[1], min(0.5 / math.sqrt(top), 0.25 / max(1.0, slope)))
+    return np.exp(logs), _normalised(top * (logs - np.exp(logs)))
+
+
+def _normalised(log_weights: Float[np.ndarray, "k"]) -> Float[np.ndarray, "k"]:
+    weights = np.exp(log_weights - log_weights.max())
+    return np.asarray(weights / weights.sum())
 
 
 def _fit(scores: Float[np.ndarray, "m"], top: int | None) -> _Tail:

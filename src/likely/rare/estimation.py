@@ -34,7 +34,8 @@ def estimate(
         distribution: The law of inputs, as `distribution`, `independent` or `listed` make it.
         target: An id, a text that is exactly one token, or an `Event`.
         method: A name of `METHODS`, or a method with its options set.
-        budget: Model calls, at least 1.
+        budget: Model calls; an input takes one for each step of the event, and at least one input
+            must be read.
         seed: The same seed gives the same numbers.
         level: Coverage of the interval, in (0, 1).
         settings: How the engine evaluates, for models without tensors.
@@ -90,14 +91,14 @@ def estimate_many(
     if not targets:
         raise InputError("there is nothing to estimate: give at least one target")
     check_level(level)
-    check_fits(distribution, model)
+    events = tuple(read_event(target, model) for target in targets)
+    check_fits(distribution, model, events=events)
     if not isinstance(method, str) and options:
         raise InputError(f"options {sorted(options)} belong to a method's name; set them on it")
     chosen = make_method(method, options) if isinstance(method, str) else method
     task = Task(
-        model=model, distribution=distribution,
-        events=tuple(read_event(target, model) for target in targets),
-        budget=budget, seed=seed, level=level, settings=settings, progress=progress,
+        model=model, distribution=distribution, events=events, budget=budget, seed=seed,
+        level=level, settings=settings, progress=progress,
     )  # fmt: skip
     with few_threads(model):
         found = chosen.run(task)

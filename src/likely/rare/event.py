@@ -6,6 +6,7 @@ all other tokens (in logits, which differ as log-probabilities do). The event ha
 margin is greater than ``above``, so a tie at the top is nobody's win, on every path alike.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -67,6 +68,14 @@ class Event:
         """The winners of the last step."""
         return self.steps[-1]
 
+    def scores(self, margins: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
+        """Return how far margins exceed what is asked: 0 or more exactly where the event happens.
+
+        That a score is *at least* a level is how splitting puts it; a tie falls just short of 0.
+        """
+        lead = margins - self.above
+        return np.where(lead > 0.0, lead, np.minimum(lead, -sys.float_info.min))
+
     def to_dict(self) -> dict[str, object]:
         """Return the fields as a JSON-ready mapping."""
         return {"name": self.name, "steps": [list(one) for one in self.steps], "above": self.above}
@@ -83,9 +92,9 @@ class Event:
             raise InputError(f"an event has a name and steps, got {dict(record)!r}")
         if not isinstance(above, int | float):
             raise InputError(f"the margin of an event is a number, got {above!r}")
-        return cls(
-            name=name, steps=tuple(tuple(int(t) for t in one) for one in steps), above=float(above)
-        )
+        if not all(isinstance(t, int) for one in steps for t in one):
+            raise InputError(f"the winners of an event are ids, got {steps!r}")
+        return cls(name=name, steps=tuple(tuple(one) for one in steps), above=float(above))
 
 
 Target = int | str | Event
@@ -135,7 +144,7 @@ def continuation(text: str | Sequence[int], model: LanguageModel, *, above: floa
         InputError: There is no token, or an id is none of the model.
     """
     given = model.tokenizer.encode(text).tokens if isinstance(text, str) else text
-    ids = tuple(read_token(int(one), model) for one in given)
+    ids = tuple(read_token(one, model) for one in given)
     if not ids:
         raise InputError("a continuation has at least one token, got none")
     name = _led(model.tokenizer.decode(ids), above)
@@ -149,7 +158,8 @@ def read_event(target: Target, model: LanguageModel) -> Event:
         InputError: A text is not exactly one token, or an id is none of the model.
     """
     if isinstance(target, Event):
-        _check_all_known([one for step in target.steps for one in step], model)
+        for winners in target.steps:
+            _check_all_known(winners, model)
         return target
     return token(target, model)
 
@@ -173,7 +183,9 @@ def _check_all_known(ids: Sequence[int], model: LanguageModel) -> None:
     for one in ids:
         read_token(one, model)
     if len(set(ids)) >= model.info.n_vocab:
-        raise InputError("an event leaves at least one token out, got all of them")
+        raise InputError(
+            f"a step of an event leaves at least one token out, got all {model.info.n_vocab}"
+        )
 
 
 def _led(name: str, above: float) -> str:

@@ -20,8 +20,7 @@ from scipy.stats import beta, chi2
 from likely.core.logspace import log_of
 from likely.errors import InputError
 from likely.rare.event import Event
-from likely.rare.inputs import iter_sample
-from likely.rare.method import Task
+from likely.rare.method import Task, iter_shared
 from likely.rare.reading import Reader
 from likely.rare.result import Found, Quantity, Spent
 from likely.stats.intervals import clopper_pearson
@@ -69,15 +68,15 @@ class Forecast:
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return the forecast of each event from the same inputs."""
         reader = Reader(task.model, settings=task.settings, progress=task.progress)
-        names = task.path(None, self.name)
-        parts = [
-            reader.margins(inputs, task.events)
-            for inputs in iter_sample(task.distribution, task.budget, seed=task.seed, names=names)
-        ]
+        parts: list[list[Float[np.ndarray, "b"]]] = [[] for _ in task.events]
+        for inputs, served in iter_shared(task, task.distribution, self.name):
+            found = reader.margins(inputs, [task.events[place] for place in served])
+            for place, column in zip(served, found.T, strict=True):
+                parts[place].append(column)
         share = reader.meter.spent.divided(len(task.events))
         return tuple(
-            self.of_margins(column, event, level=task.level, spent=share)
-            for column, event in zip(np.concatenate(parts).T, task.events, strict=True)
+            self.of_margins(np.concatenate(part), event, level=task.level, spent=share)
+            for part, event in zip(parts, task.events, strict=True)
         )
 
     def of_margins(

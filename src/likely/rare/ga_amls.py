@@ -12,31 +12,34 @@ also change their length, without which heavy tails are missed by orders of magn
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
-from likely.errors import InputError
+from likely.errors import InputError, UnknownNameError
 from likely.rare.activations import Activations, collect
 from likely.rare.last_place import collect_by_last_place, serves
 from likely.rare.margin_scores import MarginScores
 from likely.rare.method import Task
 from likely.rare.network import Readout
-from likely.rare.prior.fit import fit_prior
+from likely.rare.prior.fit import PRIORS, fit_prior
 from likely.rare.prior.grouped_fit import fit_grouped
 from likely.rare.prior.options import FitOptions
 from likely.rare.prior.protocol import FitRecord, Latent
 from likely.rare.result import Found, Quantity, Spent
 from likely.rare.splitting.bulk import with_bulk
 from likely.rare.splitting.config import Mode, SplittingConfig
-from likely.rare.splitting.drive import split
+from likely.rare.splitting.doubling import Doubling, double_steps
+from likely.rare.splitting.drive import Streams, split
+from likely.rare.splitting.kernels import KERNELS
 from likely.rare.splitting.records import Splitting
 from likely.rare.splitting_answer import splitting_answer
 
 STARTS = ("prior", "empirical")
-LAST_PLACE = "last_place"
+AUTO, LAST_PLACE = "auto", "last_place"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +50,10 @@ class GaAmls:
         prior: Law that is fitted. ``last_place``: given the token of the last place that varies,
             whose own law is known; it needs independent places and four inputs for each such
             token. ``student``, ``gaussian``, ``student_mixture``, ``gaussian_mixture`` or
-            ``marginals``: of all states alike. ``auto``: ``last_place`` where it can be fitted,
-            else ``student``.
-        kernel: How particles move: ``aug``, ``mala_radial``, or ``mala`` to see it fail.
+            ``marginals``: of all states alike. ``auto``: ``last_place`` where it can be fitted and
+            the kernel can move it, else ``student``.
+        kernel: How particles move: ``aug``, ``aug_separate``; and for a law of all states
+            ``mala_radial``, or ``mala`` to see it fail.
         mode: ``two_stage`` (unbiased), ``adaptive``, ``clones`` or ``last_particle``.
         start: ``prior``: the estimate is all of the fitted law. ``empirical``: the share of the
             sample at the last level that a hundred activations reach, times the law's tail beyond.
@@ -59,6 +63,9 @@ class GaAmls:
         n_replicates: Independent runs, besides the pilot.
         n_components: Of a mixture; of ``last_place``, shapes that tokens may have.
         ridge: Added to the scale matrix, as a share of its mean diagonal.
+        drop_null: Whether a law of all states leaves out directions without variance.
+        check_steps: Whether the runs are made once more with twice the steps at each level; the
+            diagnostics then tell by how many nats this changes the estimate.
 
     Raises:
         InputError: An option is unusable.
@@ -67,7 +74,7 @@ class GaAmls:
     name: ClassVar[str] = "ga-amls"
     quantity: ClassVar[Quantity] = "activations"
 
-    prior: str = "auto"
+    prior: str = AUTO
     kernel: str = "aug"
     mode: Mode = "two_stage"
     start: str = "prior"
@@ -77,12 +84,34 @@ class GaAmls:
     n_replicates: int = 4
     n_components: int = 4
     ridge: float = 1e-5
+    drop_null: bool = False
+    check_steps: bool = False
 
     def __post_init__(self) -> None:
+        kinds = (AUTO, LAST_PLACE, *PRIORS)
+        if self.prior not in kinds:
+            raise UnknownNameError.among("prior", self.prior, kinds)
+        if self.kernel not in KERNELS:
+            raise UnknownNameError.among("kernel", self.kernel, KERNELS)
+        if self.prior == LAST_PLACE and not self._moves_groups:
+            raise InputError(
+                f"prior='last_place' needs the kernel 'aug' or 'aug_separate' and no drop_null, "
+                f"got the kernel {self.kernel!r} and drop_null={self.drop_null!r}"
+            )
+        self._config(level=0.95)
         if self.start not in STARTS:
             raise InputError(f"a start is one of {list(STARTS)}, got {self.start!r}")
-        if self.start == "empirical" and self.mode != "two_stage":
-            raise InputError(f"start='empirical' needs mode='two_stage', got {self.mode!r}")
+        for name, wanted in (
+            ("start='empirical'", self.start == "empirical"),
+            ("check_steps=True", self.check_steps),
+        ):
+            if wanted and self.mode != "two_stage":
+                raise InputError(f"{name} needs mode='two_stage', got {self.mode!r}")
+
+    @property
+    def _moves_groups(self) -> bool:
+        """Whether the kernel can move a law that has no density, of all coordinates."""
+        return self.kernel in ("aug", "aug_separate") and not self.drop_null
 
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return the probability of each event under the fitted law, from one fit for all."""
@@ -91,20 +120,23 @@ class GaAmls:
         share = fit.spent.divided(len(task.events))
         began = time.perf_counter()
         results = self.split(task, fit)
+        twice = self._doubled(task, fit, results) if self.check_steps else ()
         seconds = (time.perf_counter() - began) / len(results)
         return tuple(
             self._found(
-                one, fit, column - event.above,
-                share + Spent(scores=one.n_scored, seconds=seconds),
+                one, double, fit, event.scores(column),
+                share + Spent(scores=_n_scored(one, double), seconds=seconds),
             )
-            for one, column, event in zip(results, margins.T, task.events, strict=True)
+            for one, double, column, event in zip(
+                results, twice or [None] * len(results), margins.T, task.events, strict=True
+            )
         )  # fmt: skip
 
     def fitted(self, task: Task) -> "Fitted":
         """Return the states of the inputs and the law that is fitted to them."""
         kind = self.prior
-        if kind == "auto":
-            kind = LAST_PLACE if serves(task) else "student"
+        if kind == AUTO:
+            kind = LAST_PLACE if self._moves_groups and serves(task) else "student"
         if kind == LAST_PLACE:
             found = collect_by_last_place(task)
             began = time.perf_counter()
@@ -119,44 +151,59 @@ class GaAmls:
         activations = collect(task)
         began = time.perf_counter()
         prior = fit_prior(
-            activations.states, kind=kind, ridge=self.ridge, n_components=self.n_components
-        )
+            activations.states, kind=kind, ridge=self.ridge, drop_null=self.drop_null,
+            n_components=self.n_components,
+        )  # fmt: skip
         seconds = time.perf_counter() - began
         return Fitted(activations=activations, prior=prior, weights=None, seconds=seconds)
 
     def split(self, task: Task, fit: "Fitted") -> tuple[Splitting, ...]:
         """Return the splitting of each event under a law that was fitted."""
-        config = SplittingConfig(
-            mode=self.mode, kernel=self.kernel, n_particles=self.n_particles,
-            survival=self.survival, n_steps=self.n_steps, n_replicates=self.n_replicates,
-            level=task.level, runner_up=True,
-        )  # fmt: skip
-        n = len(task.events)
-        readout = fit.activations.readout
-        single = Readout(
-            weight=readout.weight.float(), bias=readout.bias.float(),
-            is_centred=readout.is_centred, epsilon=readout.epsilon,
-        )  # fmt: skip
-        scorer = MarginScores(single, task.events, np.arange(n))
         return split(
-            scorer, fit.prior, config, n_targets=n,
-            streams=lambda target, part: task.stream(task.events[target], self.name, part),
+            _scorer(task, fit), fit.prior, self._config(level=task.level),
+            n_targets=len(task.events), streams=self._streams(task),
         )  # fmt: skip
 
+    def _doubled(
+        self, task: Task, fit: "Fitted", results: Sequence[Splitting]
+    ) -> tuple[Doubling, ...]:
+        config = self._config(level=task.level)
+        scorer = _scorer(task, fit)
+        return double_steps(scorer, fit.prior, results, config, streams=self._streams(task))
+
+    def _config(self, *, level: float) -> SplittingConfig:
+        return SplittingConfig(
+            mode=self.mode, kernel=self.kernel, n_particles=self.n_particles,
+            survival=self.survival, n_steps=self.n_steps, n_replicates=self.n_replicates,
+            level=level, runner_up=True,
+        )  # fmt: skip
+
+    def _streams(self, task: Task) -> Streams:
+        return lambda target, part: task.stream(task.events[target], self.name, part)
+
     def _found(
-        self, result: Splitting, fit: "Fitted", leads: Float[np.ndarray, "n"], spent: Spent
+        self,
+        result: Splitting,
+        double: Doubling | None,
+        fit: "Fitted",
+        scores: Float[np.ndarray, "n"],
+        spent: Spent,
     ) -> Found:
         if all(run.levels for run in result.runs):
-            result = with_bulk(result, leads, weights=fit.weights)
+            result = with_bulk(result, scores, weights=fit.weights)
         record, warnings = fit.prior.record, []
         hybrid = result.hybrid if self.start == "empirical" else None
         if self.start == "empirical" and hybrid is None:
-            warnings.append("no level that the sample reaches: the whole is the fitted law's")
+            why = (
+                "runs that all reach the event at levels that they share are needed"
+                if result.bulk else "no level that the sample reaches"
+            )  # fmt: skip
+            warnings.append(f"{why}: the whole is the fitted law's")
         if record is not None and not record.converged:
             warnings.append(f"the fit of the law did not settle in {record.n_iterations} passes")
         return splitting_answer(
             result, spent=spent, hybrid=hybrid, warnings=warnings,
-            diagnostics={**_of_prior(record), **_of_bulk(result)},
+            diagnostics={**_of_prior(record), **_of_bulk(result), **_of_double(double)},
         )  # fmt: skip
 
 
@@ -182,12 +229,35 @@ class Fitted:
         return self.activations.spent + Spent(scores=len(self.activations), seconds=self.seconds)
 
 
+def _scorer(task: Task, fit: Fitted) -> MarginScores:
+    """Return margins in single precision, one event for each run."""
+    readout = fit.activations.readout
+    single = Readout(
+        weight=readout.weight.float(), bias=readout.bias.float(),
+        is_centred=readout.is_centred, epsilon=readout.epsilon,
+    )  # fmt: skip
+    return MarginScores(single, task.events, np.arange(len(task.events)))
+
+
+def _n_scored(result: Splitting, double: Doubling | None) -> int:
+    return result.n_scored + (0 if double is None else double.doubled.n_scored)
+
+
+def _of_double(double: Doubling | None) -> dict[str, float]:
+    """Return what twice the steps changed, as far as there is a ratio."""
+    if double is None or double.log_ratio is None:
+        return {}
+    found = {"double_steps_log_ratio": double.log_ratio}
+    return found if double.error is None else {**found, "double_steps_error": double.error}
+
+
 def _of_prior(record: FitRecord | None) -> dict[str, float | int | str]:
     if record is None:
         return {}
+    of = "_given_token" if record.kind == LAST_PLACE else ""
     found: dict[str, float | int | str] = {
         "prior": record.kind,
-        "prior_mean_log_likelihood": record.mean_log_likelihood,
+        f"prior_mean_log_likelihood{of}": record.mean_log_likelihood,
     }
     if record.tails:
         found["prior_tail"] = min(record.tails)

@@ -30,6 +30,10 @@ SCHEMA_VERSION = 1
 _RARE = (1e-9, 1e-5)  # between these probabilities tokens are called rare
 _FEWEST_RARE = 10
 _COLUMNS = ("total", "squares", "largest", "stems", "inputs")
+_HEAD = (
+    "model", "fingerprint", "distribution", "law", "seed", "is_exact", "n_endings",
+    "effective_endings",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,13 +69,13 @@ class Truth:
 
     @property
     def probs(self) -> Float[np.ndarray, "V"]:
-        """The probability of each token."""
-        return np.asarray(self.counts.total[:-1] / self.counts.n_stems)
+        """The probability of each token; sums that rounding puts above 1 are 1."""
+        return np.minimum(1.0, self.counts.total[:-1] / self.counts.n_stems)
 
     @property
     def tied(self) -> float:
         """The probability that the best two tokens are level, which is nobody's win."""
-        return float(self.counts.total[-1] / self.counts.n_stems)
+        return min(1.0, float(self.counts.total[-1] / self.counts.n_stems))
 
     def interval(self, token: int, *, level: float = 0.95) -> tuple[float, float]:
         """Return both ends of a token's interval.
@@ -123,17 +127,22 @@ class Truth:
 
     @property
     def effective_inputs(self) -> Float[np.ndarray, "V"]:
-        """Independent inputs that would tell each token's probability as well; 0 if never seen.
+        """Independent inputs that would tell each token's probability as well.
 
         The number n for which the variance of a share among n independent inputs, q (1 - q) / n,
-        is the variance between stems.
+        is the variance between stems. What a stem adds lies in [0, 1], so that it varies no more
+        than a hit or a miss, and the number is never below that of the stems. It is 0 for a token
+        that was never seen, and ``inf`` for every token of an exact truth.
         """
         counts, q = self.counts, self.probs
+        if self.is_exact:
+            return np.full(self.n_vocab, np.inf)
         mean_square = counts.squares[:-1] / counts.n_stems
         variance = np.maximum(mean_square - q**2, mean_square / counts.n_stems)
         with np.errstate(invalid="ignore", divide="ignore"):
             found = counts.n_stems * q * (1.0 - q) / variance
-        return np.where(q > 0.0, found, 0.0)
+        # A token that wins after every stem has no variance: then the floor alone may say less.
+        return np.where(q > 0.0, np.fmax(found, counts.n_stems), 0.0)
 
     @property
     def effective_rare(self) -> float:
@@ -196,31 +205,27 @@ class Truth:
         try:
             table = pq.read_table(Path(path))
             head = json.loads((table.schema.metadata or {})[b"likely.rare.truth"])
-        except (OSError, pa.ArrowInvalid, KeyError, ValueError) as error:
-            raise StoreError(f"cannot read a truth from {str(path)!r}: {error}") from error
-        if head["schema_version"] > SCHEMA_VERSION:
-            raise StoreError(
-                f"{str(path)!r} has schema {head['schema_version']}, this version of likely reads "
-                f"{SCHEMA_VERSION}; update likely"
-            )
-        counts = Counts.none(head["n_vocab"])
-        at = table["token"].to_numpy()
-        columns = {name: getattr(counts, name).copy() for name in _COLUMNS}
-        for name, column in columns.items():
-            column[at] = table[name].to_numpy()
-        return cls(
-            **{
-                name: head[name]
-                for name in (
-                    "model", "fingerprint", "distribution", "law", "seed", "is_exact", "n_endings",
-                    "effective_endings",
+            if head["schema_version"] > SCHEMA_VERSION:
+                raise StoreError(
+                    f"{str(path)!r} has schema {head['schema_version']}, this version of likely "
+                    f"reads {SCHEMA_VERSION}; update likely"
                 )
-            },
-            counts=Counts(
-                n_stems=head["n_stems"], n_inputs=head["n_inputs"], spent=Spent(**head["spent"]),
-                **columns,
-            ),
-        )  # fmt: skip
+            counts = Counts.none(head["n_vocab"])
+            at = table["token"].to_numpy()
+            columns = {name: getattr(counts, name).copy() for name in _COLUMNS}
+            for name, column in columns.items():
+                column[at] = table[name].to_numpy()
+            return cls(
+                **{name: head[name] for name in _HEAD},
+                counts=Counts(
+                    n_stems=head["n_stems"], n_inputs=head["n_inputs"],
+                    spent=Spent(**head["spent"]), **columns,
+                ),
+            )  # fmt: skip
+        except KeyError as error:
+            raise StoreError(f"cannot read a truth from {str(path)!r}: it lacks {error}") from error
+        except (OSError, pa.ArrowInvalid, ValueError, TypeError, IndexError) as error:
+            raise StoreError(f"cannot read a truth from {str(path)!r}: {error}") from error
 
 
 def truth(
@@ -274,11 +279,12 @@ def enumerate_events(
         targets: As for `likely.rare.estimate`; at least one.
 
     Raises:
-        InputError: There is no target, or one is unusable.
+        InputError: There is no target, one is unusable, or the model does not read so long inputs.
     """
     if not targets:
         raise InputError("there is nothing to enumerate: give at least one target")
     events: list[Event] = [read_event(target, model) for target in targets]
+    check_fits(distribution, model, events=events)
     is_short = all(event.is_one_step for event in events)
     counter = open_counter(model, endings_of(distribution) if is_short else no_ending())
     parts: list[list[float]] = [[] for _ in events]

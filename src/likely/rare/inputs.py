@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from likely.core.model import LanguageModel
 from likely.core.streams import generator
 from likely.errors import InputError
+from likely.rare.event import Event
 from likely.rare.support import Number, Support, Weights, read_weights
 
 BLOCK = 1024
@@ -201,7 +202,8 @@ class ListedDistribution:
     def log_prob(self, inputs: Int[np.ndarray, "n T"]) -> Float[np.ndarray, "n"]:
         """Return how likely inputs are, nats; ``-inf`` for those that are not listed."""
         total: dict[bytes, float] = {}
-        for row, log_prob in zip(np.ascontiguousarray(self.inputs), self.log_probs, strict=True):
+        listed = np.ascontiguousarray(self.inputs, dtype=np.int64)
+        for row, log_prob in zip(listed, self.log_probs, strict=True):
             key = row.tobytes()
             total[key] = float(np.logaddexp(total.get(key, -np.inf), log_prob))
         rows = np.ascontiguousarray(inputs, dtype=np.int64)
@@ -272,10 +274,16 @@ def listed(
     lengths = sorted({len(one) for one in inputs})
     if len(lengths) != 1 or lengths == [0]:
         raise InputError(f"listed inputs are one or more of one length >= 1, got lengths {lengths}")
-    ids = np.array([list(one) for one in inputs], dtype=np.int64)
-    if ids.min() < 0 or ids.max() >= model.info.n_vocab:
-        bad = int(ids.min() if ids.min() < 0 else ids.max())
-        raise InputError(f"{model.info.name!r} has ids 0 to {model.info.n_vocab - 1}, got {bad}")
+    given = np.array([list(one) for one in inputs])
+    if given.dtype.kind not in "iu":
+        bad = next(one for one in inputs if np.array(list(one)).dtype.kind not in "iu")
+        raise InputError(f"listed inputs are ids (whole numbers), got {list(bad)!r}")
+    unknown = given[(given < 0) | (given >= model.info.n_tokens)]
+    if len(unknown):
+        raise InputError(
+            f"{model.info.name!r} has ids 0 to {model.info.n_tokens - 1}, got {unknown[0]}"
+        )
+    ids = given.astype(np.int64)
     each = [1.0] * len(ids) if weights is None else list(weights)
     if len(each) != len(ids):
         raise InputError(f"{len(ids)} inputs have as many weights, got {len(each)}")
@@ -287,18 +295,34 @@ def listed(
     return found
 
 
-def check_fits(distribution: InputDistribution, model: LanguageModel) -> None:
-    """Raise unless the model can read the inputs.
+def check_fits(
+    distribution: InputDistribution, model: LanguageModel, *, events: Sequence[Event] = ()
+) -> None:
+    """Raise unless the model can read the inputs, and after them what events read.
+
+    Args:
+        distribution: The law of inputs.
+        model: That reads them.
+        events: All but the last token of each is read after an input.
 
     Raises:
         InputError: They are longer than it reads.
     """
     room = model.info.max_tokens
-    if room is not None and distribution.length > room:
+    if room is None:
+        return
+    if distribution.length > room:
         raise InputError(
             f"inputs of {distribution.name!r} have {distribution.length} tokens, "
             f"{model.info.name!r} reads {room}"
         )
+    for event in events:
+        if distribution.length + len(event.read) > room:
+            raise InputError(
+                f"inputs of {distribution.name!r} have {distribution.length} tokens and "
+                f"{event.name!r} reads {len(event.read)} more, {model.info.name!r} reads {room}; "
+                "take shorter inputs or fewer steps"
+            )
 
 
 def iter_sample(

@@ -21,7 +21,7 @@ What differs from the published procedure:
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -95,14 +95,15 @@ class Itgis:
         for event in task.events:
             meter = Meter(progress=task.progress)
             landscape = Gradients(task.model, event, places, meter)
-            found.append(self.answer(task, event, landscape, meter))
+            own = replace(task, budget=task.n_inputs(event))
+            found.append(self.answer(own, event, landscape, meter))
         return tuple(found)
 
     def answer(self, task: Task, event: Event, landscape: Landscape, meter: Meter) -> Found:
         """Return the mean of weighted hits of one event.
 
         Args:
-            task: Its budget, seed and level.
+            task: Its seed and level; its budget is a number of inputs.
             event: What must happen.
             landscape: Reads inputs for it.
             meter: Has counted what was read.

@@ -40,9 +40,13 @@ class ByLastPlace:
 
 
 def serves(task: Task) -> bool:
-    """Return whether places are independent and the budget has enough inputs for every token."""
+    """Return whether a law by the last place can be fitted.
+
+    Places must be independent, some besides the last vary, so that a token's states differ, and the
+    budget have enough inputs for every token.
+    """
     law = task.distribution
-    if not isinstance(law, IndependentDistribution) or not law.varying:
+    if not isinstance(law, IndependentDistribution) or len(law.varying) < 2:
         return False
     return task.budget >= 2 * LEAST * len(law.supports[law.varying[-1]])
 
@@ -57,8 +61,8 @@ def collect_by_last_place(task: Task) -> ByLastPlace:
     law = task.distribution
     if not isinstance(law, IndependentDistribution) or not serves(task):
         raise InputError(
-            "a law by the last place needs independent places and a budget of "
-            f"{2 * LEAST} inputs for each token of the last one that varies, got the "
+            "a law by the last place needs independent places, two of them that vary, and a "
+            f"budget of {2 * LEAST} inputs for each token of the last such place, got the "
             f"distribution {law.name!r} and {task.budget!r}; take prior='student'"
         )
     place = law.varying[-1]

@@ -50,7 +50,7 @@ class MarginScores:
         run: Int[np.ndarray, "n"],
         floor: Float[np.ndarray, "n"],
     ) -> Float[np.ndarray, "n"]:
-        """Return the margin of each state less what its event asks, exact where >= floor.
+        """Return the score of each state, `Event.scores` of its margin, exact where >= floor.
 
         Args:
             states: Before the final norm.
@@ -58,7 +58,7 @@ class MarginScores:
             floor: Elsewhere any number below the floor may come.
 
         Returns:
-            Shape ``(n,)``; the event happens where it is greater than 0.
+            Shape ``(n,)``; the event happens where it is 0 or more.
         """
         self.n_scored += len(states)
         with torch.inference_mode():
@@ -77,7 +77,7 @@ class MarginScores:
     def upper(
         self, states: Float[np.ndarray, "n D"], run: Int[np.ndarray, "n"]
     ) -> Float[np.ndarray, "n"]:
-        """Return the margin of each state over the tokens that were settled, less what is asked.
+        """Return the score of each state by its margin over the tokens that were settled.
 
         Args:
             states: Before the final norm.
@@ -96,9 +96,8 @@ class MarginScores:
                 if len(ids):
                     rows = np.flatnonzero(kinds == kind)
                     mine = unit[torch.from_numpy(rows)]
-                    own = self._logits(mine, torch.tensor(event.winners)).amax(dim=1)
-                    lead = own - self._logits(mine, ids).amax(dim=1)
-                    found[rows] = lead.double().numpy() - event.above
+                    lead = self._own(mine, event) - self._logits(mine, ids).amax(dim=1)
+                    found[rows] = event.scores(lead.double().numpy())
         return found
 
     def runner_up(
@@ -121,19 +120,24 @@ class MarginScores:
     ) -> Float[np.ndarray, "n"]:
         event, rivals = self.events[kind], self._rivals[kind]
         winners = torch.tensor(event.winners)
-        own = self._logits(unit, winners).amax(dim=1)
+        own = self._own(unit, event)
         found = np.full(len(unit), np.inf)
         if rivals:
             against = self._logits(unit, torch.tensor(list(rivals))).amax(dim=1)
-            found = (own - against).double().numpy() - event.above
+            found = event.scores((own - against).double().numpy())
         rest = np.flatnonzero(found >= floor)
         if len(rest):
             self.n_whole += len(rest)
             at = torch.from_numpy(rest)
             best, ids, _ = self._screen.best(unit[at], without=winners.expand(len(rest), -1))
-            found[rest] = (own[at] - best).double().numpy() - event.above
+            found[rest] = event.scores((own[at] - best).double().numpy())
             self._remember(rivals, ids.numpy())
         return found
+
+    def _own(self, unit: Float[torch.Tensor, "n D"], event: Event) -> Float[torch.Tensor, "n"]:
+        """Return the best winner's logit, by the same sum as rivals' so that ties are ties."""
+        columns = [self._screen.logits(unit, torch.full((len(unit),), t)) for t in event.winners]
+        return torch.stack(columns).amax(dim=0)
 
     def _logits(
         self, unit: Float[torch.Tensor, "n D"], ids: Int[torch.Tensor, "k"]

@@ -4,13 +4,15 @@ A method is a frozen dataclass whose fields are its options; `METHODS` names the
 one file, one line here, one test against full enumeration.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from itertools import pairwise
 from numbers import Integral, Real
 from types import UnionType
 from typing import Literal, Protocol, Union, cast, get_args, get_origin, runtime_checkable
 
 import numpy as np
+from jaxtyping import Int
 
 from likely.core.engine import Meter
 from likely.core.model import LanguageModel, Settings
@@ -18,7 +20,7 @@ from likely.core.registry import Registry
 from likely.core.streams import generator
 from likely.errors import InputError
 from likely.rare.event import Event
-from likely.rare.inputs import IndependentDistribution, InputDistribution
+from likely.rare.inputs import IndependentDistribution, InputDistribution, iter_sample
 from likely.rare.result import Found, Quantity
 
 
@@ -30,8 +32,8 @@ class Task:
         model: Any local model.
         distribution: The law of inputs.
         events: What may happen; one answer is wanted for each.
-        budget: Model calls that each event may take. Calls that several events share are made
-            once, whatever their number.
+        budget: Model calls that each event may take, one for each of its steps after an input.
+            Calls that several events share are made once, whatever their number.
         seed: Of the run.
         level: Coverage of the intervals, in (0, 1).
         settings: How the engine evaluates, for models without tensors.
@@ -56,10 +58,50 @@ class Task:
         """
         return generator(self.seed, *self.path(event, *names))
 
+    def n_inputs(self, event: Event) -> int:
+        """Return how many inputs the budget has for an event, each read once for every step.
+
+        Raises:
+            InputError: It has none.
+        """
+        found = self.budget // len(event.steps)
+        if found < 1:
+            raise InputError(
+                f"{event.name!r} takes {len(event.steps)} model calls for each input, got a budget "
+                f"of {self.budget!r}; raise it"
+            )
+        return found
+
     def path(self, event: Event | None, *names: str | int) -> tuple[str | int, ...]:
         """Return the names of that stream."""
         own = "every event" if event is None else repr((event.steps, event.above))
         return ("rare", own, *names)
+
+
+def iter_shared(
+    task: Task, law: InputDistribution, *names: str | int
+) -> Iterator[tuple[Int[np.ndarray, "b T"], list[int]]]:
+    """Yield inputs from one stream, and the numbers of the events that each batch still serves.
+
+    Events have the same inputs, those of more steps fewer of them.
+
+    Args:
+        task: Its events and budget.
+        law: That inputs are drawn from.
+        names: Of the stream.
+
+    Raises:
+        InputError: The budget has no input for some event.
+    """
+    numbers = [task.n_inputs(event) for event in task.events]
+    path, start = task.path(None, *names), 0
+    for inputs in iter_sample(law, max(numbers), seed=task.seed, names=path):
+        end = start + len(inputs)
+        cuts = sorted({start, end, *(n for n in numbers if start < n < end)})
+        for first, last in pairwise(cuts):
+            served = [place for place, n in enumerate(numbers) if n >= last]
+            yield inputs[first - start : last - start], served
+        start = end
 
 
 @runtime_checkable
@@ -182,12 +224,13 @@ def require_independent(task: Task, method: str) -> IndependentDistribution:
     if not isinstance(task.distribution, IndependentDistribution):
         raise InputError(
             f"method {method!r} needs a distribution of independent places, "
-            f"{task.distribution.name!r} is none; use naive, qld, gld or ga-amls"
+            f"{task.distribution.name!r} is none; use naive, forecast, proposal, qld, gld or "
+            "ga-amls"
         )
     return task.distribution
 
 
-def require_one_step(task: Task, method: str) -> None:
+def require_one_step(task: Task) -> None:
     """Raise unless every event is decided by the law of the next token alone.
 
     Raises:
@@ -196,6 +239,6 @@ def require_one_step(task: Task, method: str) -> None:
     for event in task.events:
         if not event.is_one_step:
             raise InputError(
-                f"method {method!r} takes events of one token, {event.name!r} has "
-                f"{len(event.steps)}; use naive, itgis, mhis or amls-inputs"
+                f"methods over activations take events of one token, {event.name!r} has "
+                f"{len(event.steps)}; use naive, forecast, proposal, itgis, mhis or amls-inputs"
             )

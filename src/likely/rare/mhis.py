@@ -9,7 +9,7 @@ published way back to the law, whose normaliser usually errs high, is one of thr
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -82,23 +82,26 @@ class Mhis:
     def run(self, task: Task) -> tuple[Found, ...]:
         """Return what the chains of each event say, each from its own draws."""
         places = Places.of(require_independent(task, self.name))
-        if task.budget < (least := self._least_budget()):
-            raise InputError(
-                f"method 'mhis' with estimator {self.estimator!r} needs a budget of {least} calls "
-                f"at least, got {task.budget!r}"
-            )
+        least = self._least_budget()
         found = []
         for event in task.events:
+            own = replace(task, budget=task.n_inputs(event))
+            if own.budget < least:
+                raise InputError(
+                    f"method 'mhis' with estimator {self.estimator!r} needs a budget of "
+                    f"{least * len(event.steps)} calls at least, got {task.budget!r} for "
+                    f"{event.name!r}"
+                )
             meter = Meter(progress=task.progress)
             landscape = open_landscape(task.model, event, places, meter)
-            found.append(self.answer(task, event, landscape, meter))
+            found.append(self.answer(own, event, landscape, meter))
         return tuple(found)
 
     def answer(self, task: Task, event: Event, landscape: Landscape, meter: Meter) -> Found:
         """Return what the chains say of one event.
 
         Args:
-            task: Its budget, seed and level.
+            task: Its seed and level; its budget is a number of inputs.
             event: What must happen.
             landscape: Reads inputs for it.
             meter: Has counted what was read.

@@ -10,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from likely.core.logspace import log_of
-from likely.rare.inputs import iter_sample
-from likely.rare.method import Task
+from likely.rare.method import Task, iter_shared
 from likely.rare.reading import Reader
 from likely.rare.result import Found, Quantity, Spent
 from likely.stats.intervals import clopper_pearson
@@ -28,21 +27,22 @@ class Naive:
         """Return share and interval of hits, from the same inputs for every event."""
         reader = Reader(task.model, settings=task.settings, progress=task.progress)
         hits = np.zeros(len(task.events), dtype=np.int64)
-        names = task.path(None, self.name)
-        for inputs in iter_sample(task.distribution, task.budget, seed=task.seed, names=names):
-            hits += reader.hits(inputs, task.events).sum(axis=0)
+        for inputs, served in iter_shared(task, task.distribution, self.name):
+            events = [task.events[place] for place in served]
+            hits[served] += reader.hits(inputs, events).sum(axis=0)
         share = reader.meter.spent.divided(len(task.events))
-        return tuple(_found(int(k), task, share) for k in hits)
+        return tuple(
+            _found(int(k), task.n_inputs(event), level=task.level, spent=share)
+            for k, event in zip(hits, task.events, strict=True)
+        )
 
 
-def _found(hits: int, task: Task, spent: Spent) -> Found:
-    low, high = clopper_pearson(hits, task.budget, level=task.level)
+def _found(hits: int, n: int, *, level: float, spent: Spent) -> Found:
+    low, high = clopper_pearson(hits, n, level=level)
     warnings = (
-        (f"no hit among {task.budget:,} inputs: only the upper limit says something",)
-        if hits == 0
-        else ()
+        (f"no hit among {n:,} inputs: only the upper limit says something",) if hits == 0 else ()
     )
     return Found(
-        log_prob=log_of(hits / task.budget), low=log_of(low), high=log_of(high), spent=spent,
-        diagnostics={"hits": hits, "inputs": task.budget}, warnings=warnings,
+        log_prob=log_of(hits / n), low=log_of(low), high=log_of(high), spent=spent,
+        diagnostics={"hits": hits, "inputs": n}, warnings=warnings,
     )  # fmt: skip

@@ -15,7 +15,7 @@ from likely.core.model import (
     ModelInfo,
     Tokenizer,
 )
-from likely.errors import CapabilityError
+from likely.errors import CapabilityError, NumericalError
 from likely.rare.event import Event
 
 
@@ -104,6 +104,28 @@ def _lacks(model: LanguageModel, what: str) -> CapabilityError:
         f"this method needs a model with {what}, {model.info.name!r} has none; those that have: "
         f"{TRANSFORMERS_MODELS}; naive, forecast, proposal and amls-inputs take any local model"
     )
+
+
+def finite_states(
+    states: Float[torch.Tensor, "... D"], network: Network, length: int
+) -> Float[torch.Tensor, "... D"]:
+    """Return states as float32 on the processor, if they are numbers.
+
+    Args:
+        states: Shape ``(..., D)``, of last tokens.
+        network: Whose states they are.
+        length: Tokens of the inputs.
+
+    Raises:
+        NumericalError: A state is not finite.
+    """
+    found = states.to("cpu", torch.float32)
+    if not bool(torch.isfinite(found).all()):
+        raise NumericalError(
+            f"{network.info.name!r} gave a state that is not finite for an input of {length} "
+            "tokens; try dtype='float32'"
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,18 +11,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from likely.core.logspace import logsumexp
+from likely.core.logspace import logsumexp, prob_text
 from likely.errors import InputError
 from likely.rare.inputs import (
     IndependentDistribution,
     InputDistribution,
     ListedDistribution,
     check_fits,
-    iter_sample,
 )
-from likely.rare.method import Task
+from likely.rare.method import Task, iter_shared
 from likely.rare.reading import Reader
 from likely.rare.result import Found, Quantity, Spent
 from likely.stats.importance import effective_sample_size, largest_share
@@ -30,6 +29,7 @@ from likely.stats.weighted_counts import gamma_interval
 
 FEW = 10.0
 """Effective hits below which an estimate is called coarse."""
+_ROUNDING = 1e-9  # nats by which the mean of weights of 1 may miss 0
 _PROBED = 1024  # inputs of the law that are tried where supports cannot be compared whole
 
 
@@ -64,26 +64,29 @@ class ProposalImportance:
             InputError: The proposal leaves out inputs of the law of interest, or its inputs are of
                 another length.
         """
-        check_fits(self.proposal, task.model)
+        check_fits(self.proposal, task.model, events=task.events)
         check_covers(self.proposal, task)
         reader = Reader(task.model, settings=task.settings, progress=task.progress)
-        names = task.path(None, self.name, self.proposal.fingerprint)
-        log_weights, hits = [], []
-        for inputs in iter_sample(self.proposal, task.budget, seed=task.seed, names=names):
+        names = (self.name, self.proposal.fingerprint)
+        log_weights = []
+        hits: list[list[Bool[np.ndarray, "b"]]] = [[] for _ in task.events]
+        for inputs, served in iter_shared(task, self.proposal, *names):
             log_weights.append(task.distribution.log_prob(inputs) - self.proposal.log_prob(inputs))
-            hits.append(reader.hits(inputs, task.events))
-        weights, hit = np.concatenate(log_weights), np.concatenate(hits)
+            found = reader.hits(inputs, [task.events[place] for place in served])
+            for place, column in zip(served, found.T, strict=True):
+                hits[place].append(column)
+        weights = np.concatenate(log_weights)
         share = reader.meter.spent.divided(len(task.events))
         most = largest_log_weight(task.distribution, self.proposal)
         return tuple(
             weighted(
-                np.where(column, weights, -np.inf),
-                weights,
+                np.where(hit, weights[: len(hit)], -np.inf),
+                weights[: len(hit)],
                 level=task.level,
                 most=most,
                 spent=share,
             )
-            for column in hit.T
+            for hit in map(np.concatenate, hits)
         )
 
 
@@ -97,6 +100,10 @@ def weighted(
 ) -> Found:
     """Return the mean of weights of hits, with its interval and what the weights are worth.
 
+    Few heavy draws may put the mean above 1. It is left there, since cutting it off would make it
+    too small on average; a warning says so, and the interval ends at 1, or at the mean itself so as
+    to hold it.
+
     Args:
         log_hits: Shape ``(n,)``, nats: the log-weight of each draw that hits, ``-inf`` elsewhere.
         log_weights: Shape ``(n,)``, nats: of every draw.
@@ -107,6 +114,8 @@ def weighted(
     n = len(log_hits)
     log_total = float(logsumexp(log_hits))
     log_prob = log_total - math.log(n)
+    if abs(log_prob) <= _ROUNDING:
+        log_prob = 0.0
     low, high = _interval(log_hits, level=level, most=most)
     effective = effective_sample_size(log_hits)
     warnings = []
@@ -116,6 +125,12 @@ def weighted(
         warnings.append(
             f"hits are worth {effective:.2g} draws of equal weight, and one of them has "
             f"{largest_share(log_hits):.0%} of the estimate: it may be far too small"
+        )
+    if log_prob > 0.0:
+        warnings.append(
+            f"the weighted mean is {prob_text(log_prob)}, which no probability is: it is right on "
+            "average over seeds, but in this run heavy draws came too often; the probability is at "
+            "most 1, and the interval goes above only to hold the mean"
         )
     return Found(
         log_prob=log_prob, low=min(low, log_prob), high=max(high, log_prob), spent=spent,
@@ -196,7 +211,7 @@ def _interval(
     # Draws that all hit with one weight still do not make it certain that the next one does.
     error = max(float(values.std()) / math.sqrt(n), 2.0 * mean / n)
     low, high = gamma_interval(mean, error, largest=1.0 / n, level=level)
-    return low + unit, min(high + unit, 0.0)
+    return min(low + unit, 0.0), min(high + unit, 0.0)
 
 
 def _no_hit(n: int, high: float) -> str:

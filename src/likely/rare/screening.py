@@ -1,9 +1,9 @@
-"""Finds the best token of many states: exactly, most tokens ruled out in half precision. Nats.
+"""Finds the best token of many states, exactly: rough logits rule most tokens out. Unit: nats.
 
-Logits in bfloat16 are within a bound of those in float32 that follows from the norms of state and
-weights. Only tokens within twice that bound of a row's best are scored in float32, so the best
-token is the best, at a quarter of the time on processors that multiply bfloat16. Others do the
-whole in float32; which is faster is tried once.
+Rough logits are within a bound of the right ones that follows from the norms of state and weights,
+and of what rounding takes off them. The tokens that remain are scored one by one, always by the
+same sum. So an answer does not depend on how rough logits were made: in bfloat16, at a quarter of
+the time on processors that multiply it, or in float32; which is faster is tried once.
 """
 
 import time
@@ -13,9 +13,9 @@ from jaxtyping import Bool, Float, Int
 
 from likely.rare.network import Readout
 
-_UNIT = 2.0**-9  # largest relative error of rounding to bfloat16
 _ROWS = 512
 _GROUP = 16  # tokens that are ruled out together
+_SINGLE = 2.0**-24  # largest relative error of rounding to float32
 
 Best = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
@@ -25,36 +25,39 @@ class Screen:
 
     Args:
         readout: The output layer.
+        dtype: Of the rough logits, bfloat16 or float32; None for the faster one.
 
     Attributes:
-        slack: How far two logits of a row may change places in bfloat16, nats.
+        dtype: Of the rough logits.
     """
 
-    def __init__(self, readout: Readout) -> None:
+    def __init__(self, readout: Readout, *, dtype: torch.dtype | None = None) -> None:
         self.weight, self.bias = readout.weight, readout.bias
-        n_vocab, width = self.weight.shape
+        self._norm = float(self.weight.norm(dim=1).max())
+        self._shift = float(self.bias.abs().max())
+        self._use(torch.bfloat16 if dtype is None else dtype)
+        if dtype is None and not self._is_faster_than_single():
+            self._use(torch.float32)
+
+    def _use(self, dtype: torch.dtype) -> None:
+        self.dtype = dtype
+        n_vocab, _ = self.weight.shape
         self._n_groups = -(-n_vocab // _GROUP)
         n_more = self._n_groups * _GROUP - n_vocab
         # Token i + k * n_groups is the k-th of group i, so that maxima run over long rows.
         weight = torch.nn.functional.pad(self.weight, (0, 0, 0, n_more))
         bias = torch.nn.functional.pad(self.bias, (0, n_more), value=-torch.inf)
-        self._half = weight.T.contiguous().to(torch.bfloat16)
-        self._half_bias = bias.to(torch.bfloat16)
+        self._weight = weight.T.contiguous().to(dtype)
+        self._bias = bias.to(dtype)
+        self._lost = float((weight - weight.to(dtype).float()).norm(dim=1).max())
         # Kept from call to call: fresh memory of this size costs as much as what is done with it.
-        self._rough = torch.empty(_ROWS, len(weight), dtype=torch.bfloat16)
-        norm = float(self.weight.norm(dim=1).max()) * width**0.5  # of a unit: its mean square is 1
-        shift = float(self.bias.abs().max())
-        # Both factors are rounded, then the bias, then the sum; float32 sums add next to nothing.
-        one_logit = (2 * _UNIT + _UNIT**2) * norm + _UNIT * shift
-        one_logit += _UNIT * (norm + shift + one_logit)
-        self.slack = 2.0 * one_logit * 1.01
-        self._screens = self._is_faster()
+        self._rough = torch.empty(_ROWS, len(weight), dtype=dtype)
 
     def winners(self, unit: Float[torch.Tensor, "n D"]) -> Int[torch.Tensor, "n"]:
         """Return the best token of each state; -1 where the best two are level.
 
         Args:
-            unit: States after the norm, before its gain.
+            unit: States after the norm, before its gain: their mean square is 1 at most.
         """
         _, ids, is_level = self.best(unit)
         return ids.masked_fill(is_level, -1)
@@ -68,12 +71,11 @@ class Screen:
         """Return the largest logit of each state, whose it is, and whether another is level.
 
         Args:
-            unit: States after the norm, before its gain.
+            unit: States after the norm, before its gain: their mean square is 1 at most.
             without: Ids that are left out of each row.
         """
-        find = self.screened if self._screens else self.whole
         parts: list[Best] = [
-            find(unit[i : i + _ROWS], None if without is None else without[i : i + _ROWS])
+            self._best(unit[i : i + _ROWS], None if without is None else without[i : i + _ROWS])
             for i in range(0, len(unit), _ROWS)
         ]
         if not parts:
@@ -81,45 +83,73 @@ class Screen:
         values, ids, is_level = (torch.cat(column) for column in zip(*parts, strict=True))
         return values, ids, is_level
 
-    def whole(
-        self, unit: Float[torch.Tensor, "n D"], without: Int[torch.Tensor, "n k"] | None = None
-    ) -> Best:
-        """Return `best` from all logits in float32."""
-        logits = torch.addmm(self.bias, unit, self.weight.T)
-        if without is not None:
-            logits.scatter_(1, without, -torch.inf)
-        values, ids = logits.max(dim=1)
-        return values, ids, (logits == values[:, None]).sum(dim=1) > 1
+    def logits(
+        self, unit: Float[torch.Tensor, "n D"], ids: Int[torch.Tensor, "n"]
+    ) -> Float[torch.Tensor, "n"]:
+        """Return the logit of one token of each state, to the bit as `best` has it."""
+        return (unit * self.weight[ids]).sum(dim=1) + self.bias[ids]
 
-    def screened(
-        self, unit: Float[torch.Tensor, "n D"], without: Int[torch.Tensor, "n k"] | None = None
+    def rough(self, unit: Float[torch.Tensor, "n D"]) -> Float[torch.Tensor, "n V"]:
+        """Return rough logits of 512 states or fewer, in memory that the next call writes over.
+
+        Columns beyond the vocabulary are ``-inf``.
+        """
+        return torch.addmm(
+            self._bias, unit.to(self.dtype), self._weight, out=self._rough[: len(unit)]
+        )
+
+    def slack(
+        self, unit: Float[torch.Tensor, "n D"], tops: Float[torch.Tensor, "n"]
+    ) -> Float[torch.Tensor, "n"]:
+        """Return by how much rough logits that compete may be in the wrong order, nats.
+
+        Args:
+            unit: The states.
+            tops: The largest rough logit of each.
+        """
+        share = 0.5 * torch.finfo(self.dtype).eps
+        width = unit.shape[1]
+        lost = torch.linalg.vector_norm(unit - unit.to(self.dtype).float(), dim=1)
+        # What rounding takes off the state, then off weights and bias; then sums in float32.
+        error = lost * self._norm + width**0.5 * (1.0 + share) * self._lost
+        error += 2.0 * share * self._shift
+        error += 2.0 * (width + 2) * _SINGLE * (width**0.5 * self._norm + self._shift)
+        # The product is rounded, and once more with the bias: shares of the logits at stake.
+        twice = 2.02 * share
+        slack: torch.Tensor = 2.02 * (error + twice * tops.abs()) / (1.0 - 2.0 * twice)
+        return slack
+
+    def _best(
+        self, unit: Float[torch.Tensor, "n D"], without: Int[torch.Tensor, "n k"] | None
     ) -> Best:
-        """Return `best` from the logits that bfloat16 does not rule out."""
-        n = len(unit)
-        kept = self._rough[:n] if n <= _ROWS else None
-        rough = torch.addmm(self._half_bias, unit.to(torch.bfloat16), self._half, out=kept)
+        n, rough = len(unit), self.rough(unit)
         if without is not None:
             rough.scatter_(1, without, -torch.inf)
         grouped = rough.view(n, _GROUP, self._n_groups)
         tops = grouped.amax(dim=1).float()
-        limit = tops.amax(dim=1) - self.slack
+        limit = tops.amax(dim=1)
+        limit = limit - self.slack(unit, limit)
         rows, groups = (tops >= limit[:, None]).nonzero(as_tuple=True)
         at, place = (grouped[rows, :, groups].float() >= limit[rows, None]).nonzero(as_tuple=True)
         rows, ids = rows[at], groups[at] + self._n_groups * place
-        fine = (unit[rows] * self.weight[ids]).sum(dim=1) + self.bias[ids]
+        fine = self.logits(unit[rows], ids)
         values = torch.full((n,), -torch.inf).scatter_reduce_(0, rows, fine, "amax")
         is_best = fine == values[rows]
         rows, ids = rows[is_best], ids[is_best]
         winners = torch.zeros(n, dtype=torch.int64).scatter_(0, rows, ids)
         return values, winners, torch.bincount(rows, minlength=n) > 1
 
-    def _is_faster(self) -> bool:
+    def _is_faster_than_single(self) -> bool:
+        """Return whether the rough logits of the dtype take less time than those of float32."""
         draw = torch.Generator().manual_seed(0)
         unit = torch.randn(_ROWS, self.weight.shape[1], generator=draw)
-        seconds = []
-        for find in (self.whole, self.screened):
-            find(unit)
+        weight = self._weight.float()
+        times = {}
+        for name, one, by in (
+            ("single", unit, weight), ("rough", unit.to(self.dtype), self._weight)
+        ):  # fmt: skip
+            torch.mm(one, by)
             start = time.perf_counter()
-            find(unit)
-            seconds.append(time.perf_counter() - start)
-        return seconds[1] < seconds[0]
+            torch.mm(one, by)
+            times[name] = time.perf_counter() - start
+        return times["rough"] < times["single"]

@@ -23,7 +23,8 @@ def splitting_answer(
     Args:
         result: Of one target.
         spent: What it took.
-        hybrid: Its numbers are the answer, if given.
+        hybrid: Its numbers are the answer, if given; the error and the floor of the law's own
+            estimate are then left out.
         diagnostics: Further figures.
         warnings: Further sentences.
     """
@@ -34,7 +35,6 @@ def splitting_answer(
         log_prob, low, high = hybrid.log_prob, hybrid.low, hybrid.high
         basis = f"the sample up to a margin of {hybrid.level:.3g}, and beyond it {basis}"
     value = -math.inf if log_prob is None else min(log_prob, 0.0)
-    error = combined.relative_error
     return Found(
         log_prob=value,
         low=min(low, value),
@@ -48,8 +48,7 @@ def splitting_answer(
             "extinct": result.n_extinct,
             **({"given_up": n_given_up} if n_given_up else {}),
             "ancestors": min(run.n_ancestors for run in result.runs),
-            "log_floor": combined.floor,
-            **({} if error is None else {"relative_error": error}),
+            **({} if hybrid is not None else _of_error(result)),
             **({} if result.excess is None else {"excess_spread": result.excess}),
             **_one_run(result.runs),
             **(diagnostics or {}),
@@ -75,6 +74,22 @@ def count_given_up(result: Splitting) -> int:
     runs = sum(run.log_prob is None for run in result.runs)
     pilot = result.pilot
     return runs + int(pilot is not None and pilot.stop in ("stuck", "max_levels"))
+
+
+def _of_error(result: Splitting) -> dict[str, float]:
+    """Return what is known of the error of the mean, beside its interval.
+
+    The floor is Markov's and asks for unbiased estimates; intervals by the Poisson law ask for
+    particles that die one by one.
+    """
+    combined, found = result.combined, {}
+    if result.mode == "two_stage":
+        found["log_floor"] = combined.floor
+    if combined.relative_error is not None:
+        found["relative_error"] = combined.relative_error
+    if result.poisson_exact is not None:
+        found["log_poisson_low"], found["log_poisson_high"] = result.poisson_exact
+    return found
 
 
 def _one_run(runs: Sequence[Run]) -> dict[str, float]:

@@ -10,13 +10,15 @@ from likely.core.estimate import Estimate
 from likely.core.model import LanguageModel
 from likely.errors import InputError
 from likely.rare.estimation import estimate_many
-from likely.rare.event import Target
+from likely.rare.event import Event, Target
 from likely.rare.inputs import InputDistribution
 from likely.rare.method import make_method
 from likely.rare.named import distribution
 from likely.rare.result import RareEstimate
 
 Record: TypeAlias = Mapping[str, object]
+
+_SHOWN = 8  # characters of a law's fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,9 @@ class RareStudy:
     def summarise(self, records: Iterable[Record]) -> Mapping[str, Estimate]:
         """Return by ``law/event`` the probability of each event, with its interval and cost.
 
+        Of laws with one name the key has the beginning of the fingerprint too, of events with one
+        name the ids: several tokens may read alike.
+
         Raises:
             InputError: There is no record, one is none of this study, they are of several models,
                 or two are of one event.
@@ -101,13 +106,33 @@ class RareStudy:
             raise InputError(
                 f"a summary needs records of one model, got {len(estimates)} of {models!r}"
             )
+        laws = _told_apart([(one.distribution, one.law[:_SHOWN]) for one in estimates])
+        events = _told_apart([(one.event.name, _ids(one.event)) for one in estimates])
         found: dict[str, Estimate] = {}
-        for one in estimates:
-            key = f"{one.distribution}/{one.event.name}"
+        for law, event, one in zip(laws, events, estimates, strict=True):
+            key = f"{law}/{event}"
             if key in found:
                 raise InputError(f"the records have {key!r} twice; sum up one run at a time")
             found[key] = one.prob
         return found
+
+
+def _told_apart(names: Sequence[tuple[str, str]]) -> list[str]:
+    """Return names, each with its second part where the first does not tell it apart.
+
+    >>> _told_apart([("a", "1"), ("b", "2"), ("b", "3"), ("a", "1")])
+    ['a', 'b (2)', 'b (3)', 'a']
+    """
+    parts: dict[str, set[str]] = {}
+    for name, part in names:
+        parts.setdefault(name, set()).add(part)
+    return [f"{name} ({part})" if len(parts[name]) > 1 else name for name, part in names]
+
+
+def _ids(event: Event) -> str:
+    """Return the ids of an event, and the margin if it asks for one."""
+    steps = " ".join("|".join(map(str, step)) for step in event.steps)
+    return steps if event.above == 0.0 else f"{steps} by {event.above!r} nats"
 
 
 def _question(item: object) -> Question:

@@ -1,6 +1,8 @@
 """Which tokens may stand in one place of an input, and how likely each is. Unit: nats."""
 
 import math
+import operator
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -32,20 +34,30 @@ class Support:
         """Return the law that gives each id its share of the weights; weights of 0 drop out.
 
         Raises:
-            InputError: A weight is negative or not finite, or none is positive.
+            InputError: A weight is negative or not finite, none is positive, or one is so small
+                beside the others that its share is no positive number.
 
         >>> support = Support.of({7: 3.0, 5: 1.0})
         >>> support.tokens.tolist(), np.exp(support.log_probs).round(3).tolist()
         ([5, 7], [0.25, 0.75])
         """
         for token, weight in weights.items():
-            if not 0.0 <= weight < np.inf:
+            if not 0.0 <= weight <= sys.float_info.max:
                 raise InputError(f"the weight of token {token} is a number >= 0, got {weight!r}")
         chosen = sorted(token for token, weight in weights.items() if weight > 0.0)
         if not chosen:
             raise InputError(f"a place needs a token of positive weight, got {dict(weights)!r}")
-        total = math.fsum(weights[token] for token in chosen)
-        shares = np.array([weights[token] / total for token in chosen], dtype=np.float64)
+        # By a power of two, which rounds nothing: the sum does not overflow.
+        power = -math.frexp(max(weights[token] for token in chosen))[1]
+        scaled = [math.ldexp(weights[token], power) for token in chosen]
+        total = math.fsum(scaled)
+        shares = np.array([weight / total for weight in scaled], dtype=np.float64)
+        if not shares.all():
+            token = chosen[int(shares.argmin())]
+            raise InputError(
+                f"the weight of token {token} is too small beside the others for a positive "
+                f"share, got {weights[token]!r}; raise it or leave the token out"
+            )
         return cls(tokens=np.array(chosen, dtype=np.int64), log_probs=np.log(shares))
 
     @classmethod
@@ -78,12 +90,12 @@ def read_weights(weights: Weights, model: LanguageModel) -> Support:
     Raises:
         InputError: A text is no single token, an id means nothing, or two keys name one token.
     """
-    found: dict[int, float] = {}
+    found: dict[int, Number] = {}
     for key, weight in weights.items():
         token = read_token(key, model)
         if token in found:
             raise InputError(f"the token {key!r} stands twice in one place, as an id and as text")
-        found[token] = float(weight)
+        found[token] = weight
     return Support.of(found)
 
 
@@ -91,7 +103,8 @@ def read_token(token: int | str, model: LanguageModel) -> int:
     """Return the id of a token that is given by id or by its text.
 
     Raises:
-        InputError: The text is not exactly one token, or the id is none of the model.
+        InputError: The text is not exactly one token, or the id is no whole number or none of the
+            model.
     """
     if isinstance(token, str):
         ids = model.tokenizer.encode(token).tokens
@@ -102,8 +115,12 @@ def read_token(token: int | str, model: LanguageModel) -> int:
                 "one token (a word often begins with its space), or its id"
             )
         return ids[0]
-    if not 0 <= token < model.info.n_tokens:
+    try:
+        found = operator.index(token)
+    except TypeError as error:
+        raise InputError(f"a token is an id (a whole number) or a text, got {token!r}") from error
+    if not 0 <= found < model.info.n_tokens:
         raise InputError(
             f"{model.info.name!r} has ids 0 to {model.info.n_tokens - 1}, got {token!r}"
         )
-    return int(token)
+    return found

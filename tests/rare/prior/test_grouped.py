@@ -95,6 +95,25 @@ def test_runs_that_move_clones_weigh_too(prior):
     assert found.poisson_exact is None  # deaths are counted under the law that was drawn from
 
 
+def test_runs_that_are_given_up_say_what_the_weighted_level_was(prior):
+    config = SplittingConfig(
+        n_particles=1000, n_steps=4, n_replicates=6, mode="clones", max_levels=1
+    )
+    streams = lambda target, part: generator(3, "grouped", target, part)  # noqa: E731
+    found = split(score, prior, config, streams=streams)[0]
+    assert all(run.stop == "max_levels" for run in found.runs)
+    scale, tail = prior.factors[prior.shapes, 0, 0], prior.tails[prior.shapes]
+    # two passes that each kill a half leave the particles above a level of a quarter as drawn
+    cuts = np.linspace(-10.0, 10.0, 4001)
+    beyond = student.sf((cuts[:, None] - prior.centres[:, 0]) / scale, tail)
+    drawn = beyond @ np.exp(prior.log_drawn)
+    share = float(np.exp(found.runs[0].log_reached))
+    near = np.abs(drawn - 0.25).argmin()
+    truth = float(beyond[near] @ np.exp(prior.log_weights))
+    assert share == pytest.approx(truth, rel=0.2)
+    assert abs(truth / 0.25 - 1.0) > 0.3  # the weights matter here
+
+
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
 def test_moves_of_the_mixing_numbers_keep_their_law(prior, power):
     rng = np.random.default_rng(3)

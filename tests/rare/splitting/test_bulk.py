@@ -66,9 +66,12 @@ def test_the_hybrid_is_the_share_times_the_tail(found):
     )
     tail = student.isf(0.025, 5) * (shares[0] - shares[1]).std(ddof=1) / math.sqrt(6.0)
     count = norm.isf(0.025) * math.sqrt((1.0 - last.n_reaching / 20_000) / last.n_reaching)
-    half = checked.hybrid.high - checked.hybrid.log_prob
-    assert half == pytest.approx(math.hypot(tail, count))
-    assert checked.hybrid.log_prob - checked.hybrid.low == pytest.approx(half)
+    assert checked.hybrid.log_prob - checked.hybrid.low == pytest.approx(math.hypot(tail, count))
+    logs = np.array([run.log_prob for run in found.runs])
+    wide = math.sqrt(logs.var(ddof=1) / 6.0 + logs.var(ddof=1) ** 2 / 10.0)
+    skewed = logs.mean() + 0.5 * logs.var(ddof=1) + student.isf(0.025, 5) * wide
+    above = max(tail, skewed - math.log(means[0]))
+    assert checked.hybrid.high - checked.hybrid.log_prob == pytest.approx(math.hypot(above, count))
 
 
 def test_where_the_states_reach_the_event_the_hybrid_is_their_share(spherical, linear, streams):
@@ -95,6 +98,31 @@ def test_extinct_runs_count_as_zero_in_the_hybrid(found):
     ends = [0.0, *(math.exp(run.log_prob) for run in found.runs[1:])]
     starts = [math.exp(run.levels[len(checked.bulk) - 1].log_prob) for run in found.runs]
     assert checked.hybrid.log_tail == pytest.approx(math.log(sum(ends) / sum(starts)))
+
+
+def test_a_level_that_one_heavy_state_decides_ends_the_check(found):
+    levels = [one.level for one in found.runs[0].levels]
+    # 850 states below level 3, one of a twentieth that reaches it alone, 1,000 far above
+    scores = np.r_[np.full(850, levels[2]), levels[3], np.full(1000, levels[6])]
+    weights = np.r_[np.full(850, 1e-3), 0.05, np.full(1000, 1e-4)]
+    checked = with_bulk(found, scores, weights=weights)
+    assert [one.n_reaching for one in checked.bulk] == [298] * 3
+    assert checked.hybrid.level == levels[2]
+
+
+@pytest.mark.parametrize("spread", [0.7, 1.2])
+def test_the_tail_of_the_hybrid_is_covered_where_runs_are_skewed(found, spread):
+    rng = generator(3, "tails")
+    first, depth = found.runs[0], 3
+    levels = [replace(one, log_prob=-2.0) for one in first.levels[: depth + 1]]
+    covered = 0
+    for _ in range(400):
+        tails = spread * rng.standard_normal(4) - 0.5 * spread**2 - 9.0
+        runs = tuple(replace(first, log_prob=float(one), levels=tuple(levels)) for one in tails)
+        scores = np.r_[np.full(1000, levels[-1].level), np.full(1000, levels[0].level - 1.0)]
+        hybrid = with_bulk(replace(found, runs=runs), scores).hybrid
+        covered += hybrid.low <= math.log(0.5) - 7.0 <= hybrid.high
+    assert covered / 400 > 0.9
 
 
 def test_few_states_check_nothing_and_say_so(found):

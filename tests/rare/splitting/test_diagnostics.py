@@ -46,7 +46,7 @@ def run_with(log_prob: float | None, *, stop: str = "threshold") -> Run:
     level = Level(level=0.0, n_particles=100, n_alive=50, log_prob=-1.0, n_ancestors=9)
     return Run(
         log_prob=log_prob, stop=stop, levels=(level,), relative_variance=0.1,
-        n_ancestors=9, n_scored=100, log_reached=-1.0,
+        n_particles=100, n_ancestors=9, n_scored=100, log_reached=-1.0,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, t
+from scipy.stats import chi2, norm, t
 
 from likely.core.streams import generator
 from likely.errors import InputError
@@ -26,7 +26,8 @@ def level_of(level: float, n_alive: int, log_prob: float) -> Level:
 def run_of(log_prob: float | None, *, stop="threshold", levels=(), variance=None, reached=0.0):
     return Run(
         log_prob=log_prob, stop=stop, levels=tuple(levels), relative_variance=variance,
-        n_ancestors=1, n_scored=1, log_reached=reached if log_prob in (None, -math.inf) else 0.0,
+        n_particles=100, n_ancestors=1, n_scored=1,
+        log_reached=reached if log_prob in (None, -math.inf) else 0.0,
     )  # fmt: skip
 
 
@@ -70,20 +71,15 @@ def test_intervals_of_log_normal_estimates_cover(spread, n):
     logs = spread * rng.standard_normal((500, n)) - 0.5 * spread**2 - 20.0
     found = [combine([run_of(float(one)) for one in row], level=0.95) for row in logs]
     covered = sum(one.low <= -20.0 <= one.high for one in found)
-    low, high = clopper_pearson(covered, 500, level=1.0 - 1e-4)
-    assert high > 0.95 or covered / 500 > 0.9
-    assert low < 0.99
+    assert clopper_pearson(covered, 500, level=1.0 - 1e-4)[0] < 0.99
     assert covered / 500 > 0.9
 
 
 def test_the_floor_holds_for_the_most_skewed_of_unbiased_estimates():
-    # Markov: an estimate that is almost always 0 and else enormous is above p / delta with
-    # probability delta at most, here exactly
-    estimates = np.zeros(1000)
-    estimates[:50] = 20.0
-    above = [math.log(one) + math.log(0.05) > 1e-12 if one else False for one in estimates]
-    assert estimates.mean() == 1.0
-    assert np.mean(above) <= 0.05
+    # Markov: an estimate that is 20 p once in 20 times and else 0 is too large just as often as is
+    # allowed, and then its floor is p itself
+    found = combine([run_of(math.log(20.0) - 9.0), run_of(math.log(20.0) - 9.0)], level=0.95)
+    assert found.floor == pytest.approx(-9.0, abs=1e-12)
 
 
 def test_all_extinct_leaves_the_upper_end_of_a_level_that_all_reached():
@@ -131,6 +127,34 @@ def test_one_run_has_the_interval_of_its_ancestors():
     unknown = combine([run_of(-20.0, variance=1.0)], level=0.95)  # one ancestor: it tells nothing
     assert (unknown.low, unknown.high) == (-math.inf, 0.0)
     assert unknown.relative_error is None
+
+
+def same_runs(share: float, n: int, *, levels=True):
+    """Runs of 100 particles whose one level was reached by a share of them, the same in all."""
+    level = level_of(0.0, round(100 * share), math.log(share))
+    return [run_of(math.log(share), levels=[level] if levels else [])] * n
+
+
+@pytest.mark.parametrize("levels", [True, False])
+def test_runs_that_agree_by_chance_have_the_interval_of_their_counts(levels):
+    found = combine(same_runs(0.4, 3, levels=levels), level=0.95)
+    # by counts at a level; or as particles that die one by one, nearly -log p / N
+    variance = 0.6 / 0.4 / 100 if levels else math.expm1(-math.log(0.4) / 100)
+    half = norm.isf(0.025) * math.sqrt(variance / 3)
+    assert found.log_prob == pytest.approx(math.log(0.4))
+    assert (found.low, found.high) == pytest.approx(
+        (math.log(0.4) - half, math.log(0.4) + half), rel=1e-12
+    )
+    assert "3 runs are the same" in found.basis
+
+
+@pytest.mark.parametrize(("n", "variance"), [(4, None), (1, 0.0)])
+def test_runs_without_a_death_have_the_lower_end_of_a_share(n, variance):
+    runs = [replace(run, relative_variance=variance) for run in same_runs(1.0, n)]
+    found = combine(runs, level=0.95)
+    assert found.log_prob == found.high == 0.0
+    assert math.exp(found.low) == pytest.approx(0.025 ** (1.0 / (100 * n)))
+    assert found.relative_error is None
 
 
 def test_no_run_is_refused():

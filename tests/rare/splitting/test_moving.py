@@ -8,7 +8,7 @@ import pytest
 from likely.core.streams import generator
 from likely.rare.splitting.kernels import make_kernel
 from likely.rare.splitting.lockstep import run_together
-from likely.rare.splitting.moving import tuned, walk
+from likely.rare.splitting.moving import Walk, tuned, walk
 from likely.rare.splitting.records import MoveRecord
 
 
@@ -49,6 +49,15 @@ def test_acceptance_is_split_into_its_two_parts(spherical):
         assert move.acceptance == move.prior_acceptance < 1.0
     assert found.n_scored == sum(round(move.prior_acceptance * 10_000) for move in found.moves)
     assert len(particles) == 2000
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_scores_have_no_correlation():
+    found = Walk(
+        moves=(), trace=np.array([[0.0, np.inf, 1.0], [0.5, np.inf, 2.0]]),
+        moved=np.ones(3, dtype=np.bool_), n_scored=3,
+    )  # fmt: skip
+    assert found.lag1 is found.kept is None
 
 
 def test_a_wall_out_of_reach_moves_nobody(spherical):

@@ -34,7 +34,6 @@ def fit_prior(
     ridge: float = 1e-5,
     drop_null: bool = False,
     n_components: int = 4,
-    rng: np.random.Generator | None = None,
 ) -> "LatentPrior":
     """Return a prior fitted to states.
 
@@ -44,7 +43,6 @@ def fit_prior(
         ridge: Added to the diagonal of the scale matrix, as a share of its mean diagonal.
         drop_null: Whether directions without variance are left out of the law.
         n_components: Of a mixture, from 1 to 8; the other priors do not read it.
-        rng: Where a mixture's first centres come from; None for a fixed stream.
 
     Returns:
         The prior; its ``record`` says how the fit went.
@@ -59,5 +57,5 @@ def fit_prior(
     """
     from likely.rare.prior.options import FitOptions
 
-    options = FitOptions(ridge=ridge, drop_null=drop_null, n_components=n_components, rng=rng)
+    options = FitOptions(ridge=ridge, drop_null=drop_null, n_components=n_components)
     return PRIORS.load(kind)(states, options)

@@ -119,7 +119,7 @@ def _iterate(
     inverse = solve_triangular(base.factors[0], np.eye(left.shape[1]), lower=True)
     counts = np.bincount(groups, minlength=n_groups)
     spreads = group_sums(np.square(left @ inverse.T), groups, n_groups) / counts[:, None]
-    rng = options.rng if options.rng is not None else generator(0, "rare", "shapes")
+    rng = generator(0, "rare", "shapes")
     of = spread_cells(np.log(spreads + 1e-3), min(options.n_components, n_groups), rng=rng)
     shapes, n_rounds = base, 0
     while n_rounds < min(_N_ROUNDS, options.max_iterations):

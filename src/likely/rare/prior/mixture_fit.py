@@ -105,7 +105,7 @@ def _start(
     tail: float,
 ) -> _Mixture:
     """Return components around spread centres, all with the scatter within their cells."""
-    rng = options.rng if options.rng is not None else generator(0, "rare", "mixture")
+    rng = generator(0, "rare", "mixture")
     centres, nearest = _cells(u, options.n_components, rng=rng)
     counts = np.bincount(nearest, minlength=len(centres))
     within = covariance(u - centres[nearest])

@@ -1,6 +1,6 @@
 """How priors are fitted: the options that all of them share, and the states made ready."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -22,7 +22,6 @@ class FitOptions:
         n_components: Of a mixture, from 1 to 8.
         tolerance: An iteration ends when it gains less log-likelihood than this, nats per state.
         max_iterations: And after so many passes in any case; the record says which.
-        rng: Where a mixture's first centres come from; None for a fixed stream.
     """
 
     ridge: float = 1e-5
@@ -30,7 +29,6 @@ class FitOptions:
     n_components: int = 4
     tolerance: float = 1e-7
     max_iterations: int = 100
-    rng: np.random.Generator | None = field(default=None)
 
     def __post_init__(self) -> None:
         if not 1 <= self.n_components <= 8:

@@ -107,7 +107,8 @@ class FitRecord:
         ridge: What was added to the diagonal of the scale matrix, as a share of its mean.
         n_iterations: Passes over all states; 1 for a fit in closed form.
         converged: Whether the last pass raised the log-likelihood by less than the tolerance.
-        mean_log_likelihood: Nats per state, under the fitted law.
+        mean_log_likelihood: Nats per state, under the fitted law; of a law by group, that of what
+            the centres leave, widened, given the group: no number to compare with other laws.
         tails: Degrees of freedom: none for a Gaussian, else one per component or coordinate.
         weights: Shares of the components; one 1.0 where there is one.
         n_starved: Components given up because too few states were left for them.

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 from jaxtyping import Float
@@ -11,6 +12,7 @@ from scipy.stats import norm
 
 from likely.core.logspace import log_sum
 from likely.errors import InputError, NumericalError
+from likely.rare.splitting.intervals import lognormal_end
 from likely.rare.splitting.records import BulkLevel, Hybrid, Run, Splitting
 
 MISMATCH = 0.5
@@ -49,7 +51,7 @@ def with_bulk(
     levels = tuple(one.level for one in found.runs[0].levels)
     shares = np.full(len(scores), 1.0 / len(scores)) if weights is None else weights
     reached = [_reaching(shares[scores >= level]) for level in levels]
-    depth = sum(one[0] >= n_least for one in reached)
+    depth = sum(1 for _ in takewhile(lambda one: one[0] >= n_least, reached))
     shared = _share_levels(found.runs, depth)
     runs = found.runs if shared else found.runs[:1]
     bulk = tuple(
@@ -99,7 +101,8 @@ def _hybrid(found: Splitting, last: BulkLevel) -> Hybrid | None:
     """Return the fitted states' share at a level times the prior's tail beyond it.
 
     The tail is the ratio of the mean estimates of the event and of the level. Its error is that of
-    a ratio of means, and the error of the share is that of a count.
+    a ratio of means, above at least that of a mean whose logs are normal, as in `combine`; the
+    error of the share is that of a count.
     """
     runs = found.runs
     depth = next(k for k, one in enumerate(runs[0].levels) if one.level == last.level)
@@ -110,15 +113,19 @@ def _hybrid(found: Splitting, last: BulkLevel) -> Hybrid | None:
     log_tail = log_sum(ends) - log_sum(starts)
     share = min(1.0, math.exp(last.log_empirical))
     counted = float(norm.isf(0.5 - 0.5 * found.level)) * math.sqrt((1.0 - share) / last.n_reaching)
-    half = math.hypot(counted, _ratio_half_width(ends, starts, level=found.level))
+    below = _ratio_half_width(ends, starts, level=found.level)
+    above = below
+    if len(ends) > 1 and math.isfinite(min(ends)) and ends != starts:
+        mean = log_sum(ends) - math.log(len(ends))
+        above = max(below, lognormal_end(ends, level=found.level) - mean)
     log_prob = last.log_empirical + log_tail
     return Hybrid(
         level=last.level,
         n_reaching=last.n_reaching,
         log_tail=log_tail,
         log_prob=log_prob,
-        low=log_prob - half,
-        high=log_prob + half,
+        low=log_prob - math.hypot(counted, below),
+        high=log_prob + math.hypot(counted, above),
     )
 
 

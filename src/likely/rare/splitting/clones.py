@@ -67,9 +67,9 @@ def run_clones(
         level = quantile_level(scores, (n - k + 1) / n)
         if level >= config.threshold:
             reached = scores >= config.threshold
-            tilt = kernel.log_tilt(particles)
+            whole = kernel.log_tilt(particles)
             log_prob += math.log(np.count_nonzero(reached) / n)
-            log_prob += log_mean_tilt(None if tilt is None else tilt[reached])
+            log_prob += log_mean_tilt(None if whole is None else whole[reached])
             stop = "threshold"
             break
         dead, alive = np.flatnonzero(scores <= level), np.flatnonzero(scores > level)
@@ -87,14 +87,16 @@ def run_clones(
         particles.put(dead, clones)
         scores[dead], ancestors[dead] = walked.scores, ancestors[parents]
         n_scored += walked.n_scored
+    tilt = kernel.log_tilt(particles) if stop != "threshold" else None
     return Run(
         log_prob={"threshold": log_prob, "extinct": -math.inf}.get(stop),
         stop=stop,
         levels=(),
         relative_variance=None,
+        n_particles=n,
         n_ancestors=len(np.unique(ancestors[scores >= config.threshold])),
         n_scored=n_scored,
-        log_reached=log_prob,
+        log_reached=log_prob + log_mean_tilt(tilt),
         n_killed=n_killed,
         n_passes=n_passes if kernel.log_tilt(particles) is None else None,
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from likely.rare.splitting.intervals import relative_error
 from likely.rare.splitting.records import Combined, Level, Run
-from likely.rare.splitting.variance import ideal_variance
+from likely.rare.splitting.variance import ideal_run_variance
 
 _EXCESS = 2.0
 _WIDE = 0.7
@@ -31,17 +31,11 @@ def excess_spread(runs: Sequence[Run]) -> float | None:
     logs = [run.log_prob for run in runs if run.log_prob is not None and run.levels]
     if len(runs) < 3 or len(logs) < len(runs) or math.isinf(max(logs)):
         return None
-    ideal = [_ideal(run) for run in runs if run.stop == "threshold"]
+    ideal = [ideal_run_variance(run) for run in runs if run.stop == "threshold"]
     mean = math.fsum(ideal) / len(ideal)
     if not mean > 0.0:
         return None
     return relative_error(logs) * math.sqrt(len(logs) / mean)
-
-
-def _ideal(run: Run) -> float:
-    """Return the relative variance of a run, were its particles fresh at each level."""
-    shares = [one.n_alive / one.n_particles for one in run.levels]
-    return ideal_variance(shares, n_particles=run.levels[0].n_particles)
 
 
 def levels_table(run: Run) -> list[dict[str, float | int | None]]:

@@ -11,8 +11,8 @@ from scipy.stats import chi2, norm
 from likely.core.logspace import log_sum
 from likely.errors import InputError
 from likely.rare.splitting.records import Combined, Run
-from likely.rare.splitting.variance import ideal_variance
-from likely.stats.intervals import check_level
+from likely.rare.splitting.variance import ideal_run_variance, ideal_variance
+from likely.stats.intervals import check_level, clopper_pearson
 
 
 def combine(runs: Sequence[Run], *, level: float) -> Combined:
@@ -22,6 +22,7 @@ def combine(runs: Sequence[Run], *, level: float) -> Combined:
     too low by about half the relative variance. The lower end is that of the log scale. The upper
     end is the higher of that and of the one that takes the logs as normal (Cox's interval), where
     no estimate is 0: a mean of few skewed numbers is usually too low, and so is their spread. Where
+    all estimates are one number, the interval is that of the counts which they are made of. Where
     every run is extinct, or one was given up, the event is still rarer than any level that was
     reached, and the upper end is that of such a level.
 
@@ -39,8 +40,10 @@ def combine(runs: Sequence[Run], *, level: float) -> Combined:
     logs = [one for one in found if one is not None]
     if len(logs) < len(found) or math.isinf(max(logs)):
         return _bounded(runs, None if len(logs) < len(found) else -math.inf, level=level)
-    if len(runs) == 1:
+    if len(runs) == 1 and runs[0].relative_variance != 0.0:
         return _from_one(logs[0], runs[0].relative_variance, level=level)
+    if max(logs) == min(logs):
+        return _agreed(runs, logs[0], level=level)
     log_prob = log_sum(logs) - math.log(len(logs))
     error = relative_error(logs)
     half = float(stdtrit(len(logs) - 1, 0.5 + 0.5 * level)) * error
@@ -79,7 +82,7 @@ def _log(log_prob: float, factor: float) -> float:
     return log_prob + math.log(factor) if factor > 0.0 else -math.inf
 
 
-def _lognormal_end(logs: Sequence[float], *, level: float) -> float:
+def lognormal_end(logs: Sequence[float], *, level: float) -> float:
     """Return the upper end for the log of a mean of numbers whose logs are normal.
 
     Sources:
@@ -105,6 +108,33 @@ def _from_one(log_prob: float, variance: float | None, *, level: float) -> Combi
         floor=log_prob + math.log(1.0 - level),
         relative_error=error,
         basis="ancestors of one run" if error is not None else "one run, which tells no error",
+    )
+
+
+def _agreed(runs: Sequence[Run], log_prob: float, *, level: float) -> Combined:
+    """Return what runs say whose estimates are one number, so that their spread tells nothing.
+
+    That they agree is chance, where few particles are counted. The error is then that of counts of
+    fresh particles; where none ever died, it is that of a share of all.
+    """
+    n_runs = len(runs)
+    variance = math.fsum(ideal_run_variance(run) for run in runs) / n_runs**2
+    half = float(norm.isf(0.5 - 0.5 * level)) * math.sqrt(variance)
+    low, high = log_prob - half, log_prob + half
+    basis = "counts at the levels, as fresh particles would have them"
+    if variance == 0.0:
+        n = runs[0].n_particles * n_runs
+        low = log_prob + math.log(clopper_pearson(n, n, level=level)[0])
+        basis = f"{n:,} particles of which each reached the event"
+    return Combined(
+        log_prob=log_prob,
+        low=low,
+        high=high,
+        log_scale=(low, high),
+        linear=(_log(log_prob, 1.0 - half) if variance else low, log_prob + math.log1p(half)),
+        floor=log_prob + math.log(1.0 - level),
+        relative_error=math.sqrt(variance) or None,
+        basis=basis if n_runs == 1 else f"{basis}; the estimates of {n_runs} runs are the same",
     )
 
 
@@ -152,7 +182,7 @@ def _upper_end(logs: Sequence[float], *, level: float) -> float:
     """Return the upper end for the mean of two or more positive estimates."""
     half = float(stdtrit(len(logs) - 1, 0.5 + 0.5 * level)) * relative_error(logs)
     log_prob = log_sum(logs) - math.log(len(logs))
-    return max(log_prob + half, _lognormal_end(logs, level=level))
+    return max(log_prob + half, lognormal_end(logs, level=level))
 
 
 def poisson_score_interval(

@@ -74,6 +74,7 @@ def run_levels(
         if bounded:
             exact = yield Request(states=kernel.states(here.particles.take(alive)), floor=level)
             counted = alive[exact >= level]
+            here = replace(here, n_scored=here.n_scored + len(alive))
         record = _reached(here, level, counted, _tilt(kernel, here, counted))
         is_last = level >= config.threshold or not len(alive)
         if not is_last:
@@ -81,6 +82,7 @@ def run_levels(
         if config.runner_up and len(counted):
             states = kernel.states(here.particles.take(counted[:_N_SEEN]))
             rivals = yield Request(states=states, wish="runner_up")
+            here = replace(here, n_scored=here.n_scored + len(states))
             record = replace(record, runner_up=_histogram(rivals))
         if is_last:
             done.append(record)
@@ -270,6 +272,7 @@ def _finished(
         stop=stop,
         levels=tuple(done),
         relative_variance=variance,
+        n_particles=len(here.scores),
         n_ancestors=len(np.unique(ancestors)),
         n_scored=here.n_scored,
         log_reached=reached[-1] if reached else 0.0,

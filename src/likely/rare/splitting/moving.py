@@ -128,8 +128,8 @@ class _Tally:
 
 
 def _correlation(first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n"]) -> float | None:
-    """Return the correlation of numbers, or None where one side does not vary."""
-    if len(first) < 2:
+    """Return the correlation of numbers; None where one side is infinite or does not vary."""
+    if len(first) < 2 or not (np.isfinite(first).all() and np.isfinite(second).all()):
         return None
     a, b = first - first.mean(), second - second.mean()
     scale = float(np.sqrt((a @ a) * (b @ b)))

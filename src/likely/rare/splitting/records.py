@@ -72,8 +72,9 @@ class Run:
         levels: In their order.
         relative_variance: Variance of the estimate as a share of its square, from this run alone;
             None if it did not reach the threshold. It nears 1 when few ancestors are left.
+        n_particles: That it kept.
         n_ancestors: First particles from which the last ones descend.
-        n_scored: States that were scored.
+        n_scored: States that were scored, against some rivals or all.
         log_reached: Log of the estimate for the last level that a particle reached: where there
             is no estimate, or one of 0, the probability sought is below what this estimates.
         n_killed: Where only clones move: particles that died in all; None elsewhere.
@@ -86,11 +87,11 @@ class Run:
     stop: Stop
     levels: tuple[Level, ...]
     relative_variance: float | None
+    n_particles: int
     n_ancestors: int
     n_scored: int
     n_killed: int | None = None
     n_passes: int | None = None
-
     log_reached: float = 0.0
 
 

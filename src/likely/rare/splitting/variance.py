@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from likely.errors import InputError
+from likely.rare.splitting.records import Run
 
 
 def one_run_variance(
@@ -62,3 +63,21 @@ def ideal_variance(shares: Sequence[float], *, n_particles: int) -> float:
     if not all(0.0 < share <= 1.0 for share in shares):
         raise InputError(f"shares lie in (0, 1], got {tuple(shares)!r}")
     return math.fsum((1.0 - share) / share for share in shares) / n_particles
+
+
+def ideal_run_variance(run: Run) -> float:
+    """Return the relative variance of a run's estimate, were its particles always fresh.
+
+    Args:
+        run: That reached the threshold. Without records of levels its lowest particles died few at
+            a time, as many as the last-particle estimate of its probability has die.
+
+    Raises:
+        InputError: It did not reach the threshold.
+    """
+    if run.log_prob is None or math.isinf(run.log_prob):
+        raise InputError(f"the variance of an estimate above 0 was asked for, got {run.log_prob!r}")
+    if not run.levels:
+        return math.expm1(max(0.0, -run.log_prob) / run.n_particles)
+    shares = [one.n_alive / one.n_particles for one in run.levels]
+    return ideal_variance(shares, n_particles=run.n_particles)
