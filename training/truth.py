@@ -2,7 +2,7 @@
 
 Usage: python training/truth.py [MODEL ...] [--distributions NAMES] [--inputs N] [--workers N]
 
-All pairs are counted to 2^23 inputs, then to twice as many, and so on. A pair is done when N inputs
+All pairs are counted to 2^23 inputs, then to 2^22 more, and so on. A pair is done when N inputs
 are read, or when half of its rare tokens are known as well as N independent inputs would tell
 (`Truth.effective_rare`). It goes on where it stopped: after every few blocks the counts so far are
 written to src/likely/rare/truths/MODEL-DISTRIBUTION.parquet, and blocks are numbered, so two runs
@@ -19,8 +19,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from itertools import count as count_from
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 
 import likely
@@ -33,7 +32,7 @@ from likely.rare.threads import few_threads
 MODELS = ("tiny-1l", "tiny-2l", "tiny-4l")
 FOLDER = Path(__file__).parents[1] / "src" / "likely" / "rare" / "truths"
 SEED = 20_261_130
-FEWEST = 2**23
+FEWEST, STEP = 2**23, 2**22
 SAVE_SECONDS = 60.0
 MEMORY = {  # glibc keeps what is freed: else much of the time goes into page faults
     "MALLOC_MMAP_THRESHOLD_": "4294967296",
@@ -89,9 +88,8 @@ def count(pair: tuple[str, str], *, n_inputs: int, rounds: Sequence[int]) -> str
 
 
 def rounds_up_to(n_inputs: int) -> list[int]:
-    """Return the inputs at the end of each round: twice as many as in the one before, then all."""
-    sizes = takewhile(lambda size: size < n_inputs, (FEWEST << k for k in count_from(0)))
-    return [*sizes, n_inputs]
+    """Return the inputs at the end of each round: as many more as in every other, then all."""
+    return [*range(FEWEST, n_inputs, STEP), n_inputs]
 
 
 def main() -> None:
