@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from doc_blocks import DOCS
 
+import likely
+from likely import rare
 from likely.core.jsonio import dumps
 from likely.rare.bench.plan import BenchConfig
 from likely.rare.bench.summary import summarise
@@ -67,6 +69,24 @@ def test_the_text_written_by_hand_has_no_number_of_a_run():
 
 def test_the_stored_rows_are_small(tables):
     assert tables.ROWS.stat().st_size < 1_000_000
+
+
+def test_stored_estimates_can_be_judged_by_the_truths_there_are_now(tables, monkeypatch, tmp_path):
+    monkeypatch.setattr(tables, "ROWS", tmp_path / "rows.parquet")
+    old = tables.pq.read_table(FOLDER / "rare-rows.parquet").slice(0, 40)
+    at = old.schema.get_field_index("truth")
+    wrong = old.set_column(at, old.schema.field(at), tables.pa.array([0.5] * 40, "float32"))
+    tables.pq.write_table(wrong, tables.ROWS)
+    tables.main(["--truths"])
+    new = tables.pq.read_table(tables.ROWS)
+    assert new.schema.equals(old.schema, check_metadata=True)
+    assert new["log_prob"].equals(old["log_prob"])
+    for row in new.to_pylist():
+        model = likely.load(row["model"])
+        truth = rare.stored_truth(model, rare.distribution(row["distribution"], model))
+        assert row["truth"] == pytest.approx(truth.probs[row["token"]], rel=1e-6)
+        assert row["low"] < row["truth"] < row["high"] < 0.5
+        assert row["stems"] == truth.counts.stems[row["token"]]
 
 
 def test_rows_keep_their_numbers_when_they_are_packed(tables, tmp_path):

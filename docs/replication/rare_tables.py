@@ -2,6 +2,7 @@
 
     likely rare-bench --preset lite --out lite.json           # an hour or more
     python docs/replication/rare_tables.py --rows lite.json   # rare-rows.parquet, small
+    python docs/replication/rare_tables.py --truths           # judge by the truths there are now
     python docs/replication/rare_tables.py                    # put the tables into the pages
     python docs/replication/rare_tables.py --check            # fail if a page is stale
     python docs/replication/rare_tables.py --figures          # draw them, into docs/images
@@ -23,6 +24,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pages import table
 
+import likely
+from likely import rare
 from likely.rare.bench.plan import ARMS, MODELS
 from likely.rare.bench.running import Row
 from likely.rare.bench.summary import (
@@ -35,6 +38,7 @@ from likely.rare.bench.summary import (
     targets_of,
     truth_noise,
 )
+from likely.rare.ground_truth import Truth
 from likely.report.figures.drawing import Missing, save
 from likely.report.figures.rare.gallery import draw_all
 from likely.report.figures.rare.loss_alpha import loss_against_alpha
@@ -76,6 +80,29 @@ def packed(documents: Sequence[Path]) -> pa.Table:
         "likely": found[0]["likely"],
     }
     return pa.table(columns).replace_schema_metadata({"comparison": json.dumps(head)})
+
+
+def with_truths(found: pa.Table) -> pa.Table:
+    """Return rows beside the truths that the package has now, which may rest on more inputs."""
+    tokens: dict[tuple[str, str], Truth] = {}
+    new = []
+    for row in found.select(["model", "distribution", "token"]).to_pylist():
+        pair, token = (row["model"], row["distribution"]), row["token"]
+        if pair not in tokens:
+            model = likely.load(pair[0])
+            truth = rare.stored_truth(model, rare.distribution(pair[1], model))
+            if truth is None:
+                sys.exit(f"the package has no truth of {pair[0]} under {pair[1]}")
+            tokens[pair] = truth
+        truth = tokens[pair]
+        low, high = truth.interval(token)
+        stems = int(truth.counts.stems[token])
+        new.append({"truth": truth.probs[token], "low": low, "high": high, "stems": stems})
+    for name in ("truth", "low", "high", "stems"):
+        at = found.schema.get_field_index(name)
+        column = pa.array([row[name] for row in new], found.schema.field(at).type)
+        found = found.set_column(at, name, column)
+    return found
 
 
 def stored(path: Path = ROWS) -> tuple[list[Row], dict]:
@@ -305,6 +332,10 @@ def main(arguments: Sequence[str]) -> None:
     """Do what the head of this file says."""
     if arguments[:1] == ["--rows"] and len(arguments) > 1:
         found = packed([Path(path) for path in arguments[1:]])
+        pq.write_table(found, ROWS, compression="zstd", compression_level=19)
+        return
+    if arguments == ["--truths"]:
+        found = with_truths(pq.read_table(ROWS))
         pq.write_table(found, ROWS, compression="zstd", compression_level=19)
         return
     if arguments not in ([], ["--check"], ["--figures"]):
