@@ -148,7 +148,17 @@ def test_runs_that_agree_by_chance_have_the_interval_of_their_counts(levels):
     assert "3 runs are the same" in found.basis
 
 
-@pytest.mark.parametrize(("n", "variance"), [(4, None), (1, 0.0)])
+def test_runs_agree_too_where_their_counts_came_in_another_order():
+    counts = ((0.1, 0.1, 0.3), (0.3, 0.1, 0.1))
+    levels = [level_of(float(k), round(100 * one), 0.0) for k, one in enumerate(counts[0])]
+    runs = [run_of(sum(map(math.log, shares)), levels=levels) for shares in counts]
+    assert runs[0].log_prob != runs[1].log_prob  # by the last digit
+    found = combine(runs, level=0.95)
+    variance = sum((1.0 - one) / one for one in counts[0]) / 100 / 2
+    assert found.relative_error == pytest.approx(math.sqrt(variance))
+
+
+@pytest.mark.parametrize(("n", "variance"), [(4, None), (1, 0.0), (1, -1e-16), (1, 1e-16)])
 def test_runs_without_a_death_have_the_lower_end_of_a_share(n, variance):
     runs = [replace(run, relative_variance=variance) for run in same_runs(1.0, n)]
     found = combine(runs, level=0.95)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 import numpy as np
@@ -13,6 +14,9 @@ from likely.errors import InputError
 from likely.rare.splitting.records import Combined, Run
 from likely.rare.splitting.variance import ideal_run_variance, ideal_variance
 from likely.stats.intervals import check_level, clopper_pearson
+
+_ROUNDING = 1e-12
+"""Share of their size by which logs differ that are sums of the same numbers in another order."""
 
 
 def combine(runs: Sequence[Run], *, level: float) -> Combined:
@@ -36,30 +40,50 @@ def combine(runs: Sequence[Run], *, level: float) -> Combined:
     check_level(level)
     if not runs:
         raise InputError("replicates are combined from one run or more, got none")
-    found = [run.log_prob for run in runs]
-    logs = [one for one in found if one is not None]
-    if len(logs) < len(found) or math.isinf(max(logs)):
-        return _bounded(runs, None if len(logs) < len(found) else -math.inf, level=level)
-    if len(runs) == 1 and runs[0].relative_variance != 0.0:
+    logs = [run.log_prob for run in runs if run.log_prob is not None]
+    if len(logs) < len(runs) or math.isinf(max(logs)):
+        return _bounded(runs, None if len(logs) < len(runs) else -math.inf, level=level)
+    if len(runs) == 1 and logs[0] != 0.0:  # of a run whose estimate is 1 no particle ever died
         return _from_one(logs[0], runs[0].relative_variance, level=level)
-    if max(logs) == min(logs):
+    if max(logs) - min(logs) <= _ROUNDING * max(1.0, -max(logs)):
         return _agreed(runs, logs[0], level=level)
     log_prob = log_sum(logs) - math.log(len(logs))
     error = relative_error(logs)
     half = float(stdtrit(len(logs) - 1, 0.5 + 0.5 * level)) * error
-    low, high = log_prob - half, log_prob + half
     n_zeros = logs.count(-math.inf)
     basis = f"spread of {len(logs)} replicates"
     if n_zeros:
         basis += f", {n_zeros} of them 0"
+    found = _around(log_prob, half, error=error, level=level, basis=basis)
+    return found if n_zeros else replace(found, high=_upper_end(logs, level=level))
+
+
+def _around(log_prob: float, half: float, *, error: float, level: float, basis: str) -> Combined:
+    """Return an estimate with the interval of half a width to each side, nats."""
+    low, high = log_prob - half, log_prob + half
     return Combined(
         log_prob=log_prob,
         low=low,
-        high=high if n_zeros else _upper_end(logs, level=level),
+        high=high,
         log_scale=(low, high),
         linear=(_log(log_prob, 1.0 - half), log_prob + math.log1p(half)),
         floor=log_prob + math.log(1.0 - level),
         relative_error=error,
+        basis=basis,
+    )
+
+
+def _without_error(log_prob: float, low: float, *, level: float, basis: str) -> Combined:
+    """Return an estimate of which nothing tells the error but a lower end."""
+    ends = (low, max(log_prob, 0.0))
+    return Combined(
+        log_prob=log_prob,
+        low=low,
+        high=ends[1],
+        log_scale=ends,
+        linear=ends,
+        floor=log_prob + math.log(1.0 - level),
+        relative_error=None,
         basis=basis,
     )
 
@@ -96,19 +120,12 @@ def lognormal_end(logs: Sequence[float], *, level: float) -> float:
 
 def _from_one(log_prob: float, variance: float | None, *, level: float) -> Combined:
     """Return what one run says, by the variance that its ancestors tell."""
-    error = math.sqrt(variance) if variance is not None and 0.0 <= variance < 1.0 else None
-    half = math.inf if error is None else float(norm.isf(0.5 - 0.5 * level)) * error
-    low, high = log_prob - half, min(log_prob + half, 0.0) if error is None else log_prob + half
-    return Combined(
-        log_prob=log_prob,
-        low=low,
-        high=high,
-        log_scale=(low, high),
-        linear=(_log(log_prob, 1.0 - half), min(high, _log(log_prob, 1.0 + half))),
-        floor=log_prob + math.log(1.0 - level),
-        relative_error=error,
-        basis="ancestors of one run" if error is not None else "one run, which tells no error",
-    )
+    if variance is None or not 0.0 <= variance < 1.0:
+        basis = "one run, which tells no error"
+        return _without_error(log_prob, -math.inf, level=level, basis=basis)
+    error = math.sqrt(variance)
+    half = float(norm.isf(0.5 - 0.5 * level)) * error
+    return _around(log_prob, half, error=error, level=level, basis="ancestors of one run")
 
 
 def _agreed(runs: Sequence[Run], log_prob: float, *, level: float) -> Combined:
@@ -118,24 +135,16 @@ def _agreed(runs: Sequence[Run], log_prob: float, *, level: float) -> Combined:
     fresh particles; where none ever died, it is that of a share of all.
     """
     n_runs = len(runs)
-    variance = math.fsum(ideal_run_variance(run) for run in runs) / n_runs**2
-    half = float(norm.isf(0.5 - 0.5 * level)) * math.sqrt(variance)
-    low, high = log_prob - half, log_prob + half
-    basis = "counts at the levels, as fresh particles would have them"
-    if variance == 0.0:
+    same = f"; the estimates of {n_runs} runs are the same" if n_runs > 1 else ""
+    error = math.sqrt(math.fsum(ideal_run_variance(run) for run in runs)) / n_runs
+    if error == 0.0:
         n = runs[0].n_particles * n_runs
         low = log_prob + math.log(clopper_pearson(n, n, level=level)[0])
-        basis = f"{n:,} particles of which each reached the event"
-    return Combined(
-        log_prob=log_prob,
-        low=low,
-        high=high,
-        log_scale=(low, high),
-        linear=(_log(log_prob, 1.0 - half) if variance else low, log_prob + math.log1p(half)),
-        floor=log_prob + math.log(1.0 - level),
-        relative_error=math.sqrt(variance) or None,
-        basis=basis if n_runs == 1 else f"{basis}; the estimates of {n_runs} runs are the same",
-    )
+        basis = f"{n:,} particles of which each reached the event{same}"
+        return _without_error(log_prob, low, level=level, basis=basis)
+    half = float(norm.isf(0.5 - 0.5 * level)) * error
+    basis = f"counts at the levels, as fresh particles would have them{same}"
+    return _around(log_prob, half, error=error, level=level, basis=basis)
 
 
 def _bounded(runs: Sequence[Run], log_prob: float | None, *, level: float) -> Combined:
