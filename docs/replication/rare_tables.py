@@ -38,7 +38,7 @@ from likely.rare.bench.summary import (
     targets_of,
     truth_noise,
 )
-from likely.rare.ground_truth import Truth
+from likely.rare.bench.targets import BenchTarget, bench_target
 from likely.report.figures.drawing import Missing, save
 from likely.report.figures.rare.gallery import draw_all
 from likely.report.figures.rare.loss_alpha import loss_against_alpha
@@ -48,6 +48,7 @@ PAGES = (HERE / "rare-bench.md", HERE / "rare.md")
 ROWS = HERE / "rare-rows.parquet"
 IMAGES = HERE.parent / "images"
 
+KEY = ["model", "distribution", "token"]
 TEXTS = ("arm", "model", "distribution", "method", "text", "quantity")
 COUNTS = (
     "seed", "token", "stems", "budget", "n_targets", "forwards", "gradients",
@@ -84,25 +85,25 @@ def packed(documents: Sequence[Path]) -> pa.Table:
 
 def with_truths(found: pa.Table) -> pa.Table:
     """Return rows beside the truths that the package has now, which may rest on more inputs."""
-    tokens: dict[tuple[str, str], Truth] = {}
-    new = []
-    for row in found.select(["model", "distribution", "token"]).to_pylist():
-        pair, token = (row["model"], row["distribution"]), row["token"]
-        if pair not in tokens:
-            model = likely.load(pair[0])
-            truth = rare.stored_truth(model, rare.distribution(pair[1], model))
-            if truth is None:
-                sys.exit(f"the package has no truth of {pair[0]} under {pair[1]}")
-            tokens[pair] = truth
-        truth = tokens[pair]
-        low, high = truth.interval(token)
-        stems = int(truth.counts.stems[token])
-        new.append({"truth": truth.probs[token], "low": low, "high": high, "stems": stems})
+    keys = [tuple(row.values()) for row in found.select(KEY).to_pylist()]
+    known: dict[tuple[str, str, int], BenchTarget] = {}
+    for model_name, law_name in {(one, other) for one, other, _ in keys}:
+        model = likely.load(model_name)
+        truth = rare.stored_truth(model, rare.distribution(law_name, model))
+        if truth is None:
+            sys.exit(f"the package has no truth of {model_name} under {law_name}")
+        for key in {key for key in keys if key[:2] == (model_name, law_name)}:
+            known[key] = bench_target(model, truth, key[2])
     for name in ("truth", "low", "high", "stems"):
         at = found.schema.get_field_index(name)
-        column = pa.array([row[name] for row in new], found.schema.field(at).type)
+        column = pa.array([getattr(known[key], name) for key in keys], found.schema.field(at).type)
         found = found.set_column(at, name, column)
     return found
+
+
+def keep(found: pa.Table) -> None:
+    """Write the rows of a comparison, small."""
+    pq.write_table(found, ROWS, compression="zstd", compression_level=19)
 
 
 def stored(path: Path = ROWS) -> tuple[list[Row], dict]:
@@ -331,12 +332,10 @@ def filled(page: str, found: dict[str, str]) -> str:
 def main(arguments: Sequence[str]) -> None:
     """Do what the head of this file says."""
     if arguments[:1] == ["--rows"] and len(arguments) > 1:
-        found = packed([Path(path) for path in arguments[1:]])
-        pq.write_table(found, ROWS, compression="zstd", compression_level=19)
+        keep(packed([Path(path) for path in arguments[1:]]))
         return
     if arguments == ["--truths"]:
-        found = with_truths(pq.read_table(ROWS))
-        pq.write_table(found, ROWS, compression="zstd", compression_level=19)
+        keep(with_truths(pq.read_table(ROWS)))
         return
     if arguments not in ([], ["--check"], ["--figures"]):
         sys.exit(f"unknown arguments {list(arguments)}; see the head of this file")

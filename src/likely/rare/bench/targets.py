@@ -46,10 +46,11 @@ def choose_targets(
         known = truth.tokens_between(low, high, n_stems=config.n_stems)
         rng = generator(seed, "rare", "bench", truth.law, truth.fingerprint, i)
         chosen += rng.permutation(known)[: config.per_decade].tolist()
-    return tuple(_target(model, truth, token) for token in chosen)
+    return tuple(bench_target(model, truth, token) for token in chosen)
 
 
-def _target(model: LanguageModel, truth: Truth, token: int) -> BenchTarget:
+def bench_target(model: LanguageModel, truth: Truth, token: int) -> BenchTarget:
+    """Return a token with what a truth says of it."""
     low, high = truth.interval(token)
     return BenchTarget(
         token=token,
