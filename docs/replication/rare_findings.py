@@ -3,8 +3,8 @@
     python docs/replication/rare_findings.py             # put the tables into the pages
     python docs/replication/rare_findings.py --check     # fail if a page is stale
 
-rare_runs.py makes rare-runs.json, rare_smollm2.py makes rare-smollm2.json, and rankings are made
-from the rows that rare_tables.py keeps. Tables stand between
+rare_runs.py makes rare-runs.json, rare_hits.py rare-hits.json, rare_smollm2.py rare-smollm2.json,
+and rankings are made from the rows that rare_tables.py keeps. Tables stand between
 ``<!-- measured NAME -->`` and ``<!-- end -->``; what is written by hand has no number of a run.
 """
 
@@ -26,7 +26,7 @@ from likely.rare.loss.kinds import Spb
 
 HERE = Path(__file__).parent
 PAGES = (HERE / "rare.md", HERE.parent / "rare.md")
-RUNS, SMOLLM2 = HERE / "rare-runs.json", HERE / "rare-smollm2.json"
+RUNS, SMOLLM2, HITS = (HERE / f"rare-{name}.json" for name in ("runs", "smollm2", "hits"))
 NOT_RUN = "Not run."
 VARIANTS = ("corrected", "without projection", "without centring", "as released")
 KERNELS = {
@@ -295,6 +295,34 @@ def told(ratios: np.ndarray) -> list[str]:
     ]  # fmt: skip
 
 
+# The inputs behind the targets that are missed by most.
+
+
+def hits(result: Mapping) -> str:
+    """Return what the hits of each target end with."""
+    lines = []
+    for one in result["targets"]:
+        cells: list[object] = ["–"] * 4
+        if one["hits"]:
+            pair = " ".join(f"`{text}`" for text in one["pair"])
+            given = min(1.0, one["truth"] / one["last_prob"])
+            cells = [
+                f"{one['last_tokens']:.2g}", f"{one['pairs']:.2g}", pair, f"{given:.1g}",
+            ]  # fmt: skip
+        error = factor(one["bias"] * math.log(10.0))
+        lines.append(
+            [
+                one["model"], one["law"], f"`{one['text']}`", f"{one['truth']:.1e}", error,
+                one["hits"], *cells,
+            ]
+        )  # fmt: skip
+    head = [
+        "model", "law", "target", "truth", "ga-amls, times the truth", "hits looked at",
+        "last tokens they are worth", "pairs", "commonest pair", "truth given the last token",
+    ]  # fmt: skip
+    return table(head, lines)
+
+
 # SmolLM2.
 
 
@@ -362,6 +390,7 @@ def measured() -> dict[str, str]:
     """Return every table by name."""
     makers = {
         RUNS: (faults, faults_gaussian, kernels_toy, kernels_models, misfit),
+        HITS: (hits,),
         SMOLLM2: (smollm2_truth, smollm2),
     }
     found = {}

@@ -5,7 +5,7 @@
     python docs/replication/rare_tables.py --truths           # judge by the truths there are now
     python docs/replication/rare_tables.py                    # put the tables into the pages
     python docs/replication/rare_tables.py --check            # fail if a page is stale
-    python docs/replication/rare_tables.py --figures          # draw them, into docs/images
+    python docs/replication/rare_tables.py --figures          # those of equal calls, docs/images
 
 A comparison may be made in parts, such as a model each: give --rows all of its documents. Every
 number of a run that the pages show between marks is made here.
@@ -39,7 +39,7 @@ from likely.rare.bench.summary import (
     truth_noise,
 )
 from likely.rare.bench.targets import BenchTarget, bench_target
-from likely.report.figures.drawing import Missing, save
+from likely.report.figures.drawing import Missing, image
 from likely.report.figures.rare.gallery import draw_all
 from likely.report.figures.rare.loss_alpha import loss_against_alpha
 
@@ -205,16 +205,35 @@ class Comparison:
                 number(one.spread), f"{one.coverage:.0%}",
                 number(one.losses["logMSE"].mean)
                 + (f" ± {number(one.log_error)}" if one.log_error is not None else ""),
-                number(one.losses["IS"].mean), number(one.fitted_is), number(one.left_out_is),
+                number(one.losses["logMSE"].mean_without_zeros), number(one.left_out_is),
                 number(one.losses["SPB 1.5"].mean),
             ]
             for one in self.group(arm, models)
         ]  # fmt: skip
         head = [
             "method", "zeros", "bias, decades", "spread, decades", "intervals hold",
-            "logMSE, nats²", "IS", "IS fitted", "IS fitted, left out", "SPB 1.5",
+            "logMSE, nats²", "logMSE, zeros left out", "IS fitted, left out", "SPB 1.5",
         ]  # fmt: skip
         return table(head, rows)
+
+    def zeros(self, arm: str) -> str:
+        """Return losses that one zero or one far target decides, beside what it does not."""
+        names = ("logMSE", "IS", "SPB 2")
+        rows = [
+            [
+                name_of(one.method, self.fitted), f"{one.zero_rate:.0%}",
+                *(
+                    number(x)
+                    for name in names
+                    for loss in [one.losses[name]]
+                    for x in (loss.mean, loss.median, loss.mean_without_zeros)
+                ),
+                number(one.fitted_is), number(one.left_out_is),
+            ]
+            for one in self.group(arm, self.models)
+        ]  # fmt: skip
+        head = [f"{name}{what}" for name in names for what in ("", " median", ", zeros left out")]
+        return table(["method", "zeros", *head, "IS fitted", "IS fitted, left out"], rows)
 
     def losses(self, arm: str) -> str:
         """Return the losses that stand a zero."""
@@ -303,12 +322,13 @@ class Comparison:
             "bench_setting": self.setting(), "bench_counts": self.counts(),
             "bench_flips": self.flips(),
         }  # fmt: skip
-        parts = ("methods", "losses", "costs", "decades", "winners")
+        parts = ("methods", "losses", "zeros", "costs", "decades", "winners")
         models = [model.replace("-", "_") for model in MODELS]
         found |= {f"bench_{part}_{arm}": "Not run." for part in (*parts, *models) for arm in ARMS}
         for arm in self.arms:
             found[f"bench_methods_{arm}"] = self.methods(arm, self.models)
             found[f"bench_losses_{arm}"] = self.losses(arm)
+            found[f"bench_zeros_{arm}"] = self.zeros(arm)
             found[f"bench_costs_{arm}"] = self.costs(arm)
             found[f"bench_decades_{arm}"] = self.by_decade(arm)
             found[f"bench_winners_{arm}"] = self.winners(arm)
@@ -342,8 +362,8 @@ def main(arguments: Sequence[str]) -> None:
     rows, plan = stored()
     if arguments == ["--figures"]:
         for one in draw_all(rows)[:-1]:
-            if not isinstance(one, Missing):
-                save(one, IMAGES / "rare", formats=["png"])
+            if not isinstance(one, Missing) and one.name.endswith("-calls"):
+                (IMAGES / f"rare-{one.name}.png").write_bytes(image(one, "png"))
         return
     tables = Comparison(rows, plan).tables()
     for path in PAGES:

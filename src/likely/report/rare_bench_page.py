@@ -199,6 +199,10 @@ def _mean(name: str) -> Callable[[MethodSummary], Number]:
     return lambda one: one.losses[name].mean
 
 
+def _median(name: str) -> Callable[[MethodSummary], Number]:
+    return lambda one: one.losses[name].median
+
+
 def _without_zeros(name: str) -> Callable[[MethodSummary], Number]:
     return lambda one: one.losses[name].mean_without_zeros
 
@@ -231,8 +235,10 @@ _ERRORS = (
 _LOGS_AND_IS = (
     Column(label="logMSE", unit="nats²", read=_mean("logMSE"), write=_number, rank=_itself),
     Column(label="± logMSE", unit="standard error", read=lambda one: one.log_error, write=_number),
+    Column(label="logMSE", unit="median", read=_median("logMSE"), write=_number, rank=_itself),
     Column(label="logMSE", unit="zeros left out", read=_without_zeros("logMSE"), write=_number),
     Column(label="IS", unit="mean", read=_mean("IS"), write=_number, rank=_itself),
+    Column(label="IS", unit="median", read=_median("IS"), write=_number, rank=_itself),
     Column(label="IS", unit="zeros left out", read=_without_zeros("IS"), write=_number),
     Column(label="IS fitted", unit="knows the truth", read=lambda one: one.fitted_is,
            write=_number),

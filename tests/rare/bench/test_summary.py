@@ -9,8 +9,10 @@ import pytest
 
 from likely.rare.bench.summary import (
     LEAST_FITTED,
+    POOLED,
     constant_left_out,
     constant_losses,
+    fit_sets,
     losses,
     runs_of,
     summarise,
@@ -117,7 +119,7 @@ def test_the_standard_error_is_that_of_the_targets_means():
 
 
 def fit_rows():
-    """Return two runs with enough targets and one without, as the fit has to tell them apart."""
+    """Return runs with enough targets for a fit of their own, and one without."""
     rng = np.random.default_rng(0)
     rows = []
     for law, n in (("a", LEAST_FITTED), ("b", LEAST_FITTED + 2), ("c", LEAST_FITTED - 1)):
@@ -144,6 +146,31 @@ def test_the_fit_is_made_of_each_run_that_has_the_targets_for_it():
     assert found.left_out_is == pytest.approx(np.mean(outside), rel=1e-6)
     few = [row for row in rows if row["distribution"] == "c"]
     assert one(few).fitted_is is one(few).left_out_is is None
+
+
+def test_laws_of_few_targets_are_fitted_together_for_each_model_and_seed():
+    small = [
+        {**make.row(distribution=law, token=token, truth=q, p=p, model=model), "seed": seed}
+        for model in "xy" for seed in range(2)
+        for law, token, q, p in (("c", 1, 1e-8, 3e-8), ("c", 2, 2e-7, 1e-7), ("c", 3, 5e-6, 8e-6),
+                                 ("d", 1, 4e-8, 1e-8), ("d", 4, 6e-7, 9e-6 * (1 + seed)))
+    ]  # fmt: skip
+    sets = fit_sets(small)
+    assert {(model, law, seed) for _, model, law, _, seed in sets} == {
+        (model, POOLED, seed) for model in "xy" for seed in range(2)
+    }
+    assert {len(part) for part in sets.values()} == {5}
+    own = fit_rows()
+    both = fit_sets([*own, make.row(distribution="d", truth=1e-6, p=1e-6)])
+    assert sorted(law for _, _, law, _, _ in both) == [POOLED, "a", "b"]
+    assert sum(map(len, both.values())) == len(own) + 1  # every target has a fit
+    losses = []
+    for seed in range(2):
+        part = [row for row in small if (row["model"], row["seed"]) == ("x", seed)]
+        q, p = np.array([r["truth"] for r in part]), np.exp([r["log_prob"] for r in part])
+        losses.append(fit_affine(q, p).loss)
+    whole = one([row for row in small if row["model"] == "x"])
+    assert whole.fitted_is == pytest.approx(np.mean(losses), rel=1e-6)
 
 
 def test_costs_are_told_of_a_target_and_of_a_run():

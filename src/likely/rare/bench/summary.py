@@ -25,6 +25,8 @@ TargetKey: TypeAlias = tuple[str, str, int]
 """Model, law of inputs and token."""
 Run: TypeAlias = Key
 """Arm, model, law, method and seed."""
+POOLED = ""
+"""Stands for the law of what is fitted over several laws."""
 Fitted: TypeAlias = tuple[int, float, float]
 """Targets, and their mean Itakura-Saito loss after an affine fit: in sample, and left out."""
 
@@ -63,8 +65,8 @@ class MethodSummary:
         losses: By name: all estimates against their truths.
         log_error: Standard error of the mean log-squared error, from the spread of targets; None
             where it is infinite or there is one target.
-        fitted_is: Mean Itakura-Saito loss after an affine fit for each model, law and seed; None
-            where no such set has the targets that a fit takes.
+        fitted_is: Mean Itakura-Saito loss after an affine fit of each of `fit_sets`; None where
+            there is none.
         left_out_is: The same with each target fitted by the others.
         calls: Mean model calls of an estimate; what targets share is divided among them.
         seconds: Mean seconds of an estimate, likewise.
@@ -190,7 +192,7 @@ def _summary(
     with np.errstate(divide="ignore"):
         truth_low, truth_high = (np.log(_column(rows, name)) for name in ("low", "high"))
     runs = runs_of(rows)
-    fitted, left_out = _fitted([fits[run] for run in runs if run in fits])
+    fitted, left_out = _fitted([fits[one] for one in fit_sets(rows)])
     calls = _column(rows, "forwards") + _column(rows, "gradients")
     seconds = _column(rows, "seconds")
     return MethodSummary(
@@ -277,19 +279,17 @@ def constant_losses(rows: Sequence[Row]) -> dict[str, float]:
 def constant_left_out(rows: Sequence[Row]) -> float | None:
     """Return the mean Itakura-Saito loss of constants that are fitted as `left_out_is` fits a map.
 
-    Each target of a run gets the best constant of the run's other targets, their mean truth: what
-    an affine fit makes of estimates that tell nothing.
+    Each target gets the best constant of the others that share its fit, their mean truth: what an
+    affine fit makes of estimates that tell nothing.
 
     Args:
         rows: Of one method under one budget, as for `summarise`.
 
     Returns:
-        None where no run has the targets that a fit takes.
+        None where there is no fit.
     """
     found = []
-    for part in runs_of(rows).values():
-        if len(part) < LEAST_FITTED:
-            continue
+    for part in fit_sets(rows).values():
         log_q = np.log(_column(part, "truth"))
         others = np.stack([np.delete(log_q, i) for i in range(len(log_q))])
         level = logsumexp(others) - math.log(len(log_q) - 1)
@@ -330,18 +330,31 @@ def runs_of(rows: Sequence[Row]) -> dict[Run, list[Row]]:
     return found
 
 
-def _fits(rows: Sequence[Row]) -> dict[Run, Fitted]:
-    """Return the fit of every run that has the targets for one, all made together.
+def fit_sets(rows: Sequence[Row]) -> dict[Run, list[Row]]:
+    """Return the rows that share an affine fit, `LEAST_FITTED` targets or more.
 
-    A fit is shared by the targets of one model, law and seed, as the published comparison has it.
+    They are the targets of one model, law and seed, as the published comparison has it; laws of
+    fewer targets are fitted together, under the name `POOLED`.
+
+    Args:
+        rows: As for `summarise`.
     """
-    runs = {run: part for run, part in runs_of(rows).items() if len(part) >= LEAST_FITTED}
-    sets = [(np.log(_column(part, "truth")), _column(part, "log_prob")) for part in runs.values()]
+    found: dict[Run, list[Row]] = {}
+    for (arm, model, law, method, seed), part in runs_of(rows).items():
+        shared = law if len(part) >= LEAST_FITTED else POOLED
+        found.setdefault((arm, model, shared, method, seed), []).extend(part)
+    return {one: part for one, part in found.items() if len(part) >= LEAST_FITTED}
+
+
+def _fits(rows: Sequence[Row]) -> dict[Run, Fitted]:
+    """Return all fits, made together."""
+    parts = fit_sets(rows)
+    sets = [(np.log(_column(part, "truth")), _column(part, "log_prob")) for part in parts.values()]
     return {
-        run: (
+        one: (
             len(log_q), fit.fit.loss, mean_loss_log(log_q, fit.left_out, ITAKURA_SAITO).mean
         )
-        for run, (log_q, _), fit in zip(runs, sets, recalibrate(sets), strict=True)
+        for one, (log_q, _), fit in zip(parts, sets, recalibrate(sets), strict=True)
     }  # fmt: skip
 
 
