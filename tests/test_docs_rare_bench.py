@@ -133,3 +133,16 @@ def test_a_table_has_the_numbers_of_the_summary(tables, tmp_path):
         tables.filled("<!-- table bench_nothing -->\n<!-- end -->", made)
     other = "<!-- table faults -->\n1\n<!-- end -->"  # of another script
     assert tables.filled(other, made) == other
+
+
+def test_splitting_has_the_least_log_squared_error_on_two_of_three_models(tables):
+    rows, _ = tables.stored()
+    own = [one for one in summarise(rows) if one.arm == "calls" and len(one.models) == 1]
+    least = {
+        models: min(
+            (one for one in own if one.models == models), key=lambda one: one.losses["logMSE"].mean
+        ).method
+        for models in {one.models for one in own}
+    }
+    assert list(least.values()).count("ga-amls") == 2
+    assert least["tiny-1l",] == "forecast"

@@ -1,6 +1,6 @@
 """Look at the inputs behind the targets that ga-amls misses by most: rare-hits.json.
 
-    python docs/replication/rare_hits.py        # minutes; from the rows that rare_tables.py keeps
+    python docs/replication/rare_hits.py   # half an hour; from the rows that rare_tables.py keeps
 
 Inputs are drawn as truths are counted, with other random numbers: beginnings, each continued in all
 ways. Those after which the target wins are hits, and count by how likely they are.
@@ -10,7 +10,6 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from likely.core.streams import generator
 from likely.rare.bench.summary import errors_by_target, targets_of
 from likely.rare.counting import endings_of, open_counter
 from likely.rare.inputs import IndependentDistribution
+from likely.stats.importance import effective_sample_size
 
 RESULT = Path(__file__).parent / "rare-hits.json"
 FURTHEST, MOST_INPUTS = 10, 2**23
@@ -66,9 +66,7 @@ def look(model_name: str, law_name: str, tokens: Sequence[int]) -> list[dict]:
     length = law.length - endings.tokens.shape[1]
     hits: list[Counter[tuple[int, int]]] = [Counter() for _ in tokens]
     seen = [0] * len(tokens)
-    for block in count():
-        if block * n_stems * len(endings.probs) >= MOST_INPUTS:
-            break
+    for block in range(math.ceil(MOST_INPUTS / (n_stems * len(endings.probs)))):
         stems = law.sample(n_stems, rng=generator(0, "hits", law_name, block))[:, :length]
         winners, _ = counter.finder(stems)
         for i, token in enumerate(tokens):
@@ -98,9 +96,8 @@ def ends(
 
 
 def worth(counts: Counter) -> float:
-    """Return how many alike ones would be as many (Kish)."""
-    weights = np.array(list(counts.values()))
-    return short(float(weights.sum() ** 2 / np.sum(weights**2)))
+    """Return how many alike ones would be as many."""
+    return short(effective_sample_size(np.log(list(counts.values()))))
 
 
 def log_prob_of(law: IndependentDistribution, token: int) -> float:
