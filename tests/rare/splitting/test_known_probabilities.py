@@ -13,6 +13,7 @@ from likely.rare.event import Event
 from likely.rare.margin_scores import MarginScores
 from likely.rare.network import Readout
 from likely.rare.prior.fit import fit_prior
+from likely.rare.splitting import levels
 from likely.rare.splitting.config import SplittingConfig
 from likely.rare.splitting.drive import split
 from likely.rare.splitting.variance import ideal_variance
@@ -30,18 +31,25 @@ def test_a_gaussian_tail_of_one_in_a_billion(spherical, linear, streams, close_t
     assert found.combined.low < math.log(1e-9) < found.combined.high
 
 
-def test_levels_chosen_by_the_particles_overestimate(spherical, linear, streams):
-    # a relative bias of about levels / n_particles: here about 0.4, seen and bounded
-    config = replace(CONFIG, mode="adaptive", n_particles=12, n_steps=3, n_replicates=150)
-    found = split(linear(0.03), spherical(2), config, streams=streams(2))[0]
-    ratios = np.exp(np.array([run.log_prob for run in found.runs]) - math.log(0.03))
-    error = ratios.std(ddof=1) / math.sqrt(len(ratios))
-    assert 2.0 * error < ratios.mean() - 1.0 < 1.0
-    frozen = split(
-        linear(0.03), spherical(2), replace(config, mode="two_stage"), streams=streams(2)
-    )
-    ratios = np.exp(np.array([run.log_prob for run in frozen[0].runs]) - math.log(0.03))
-    assert abs(ratios.mean() - 1.0) < 4.0 * ratios.std(ddof=1) / math.sqrt(len(ratios))
+def test_levels_just_above_the_best_that_dies_leave_no_bias(
+    spherical, linear, streams, monkeypatch
+):
+    # at the score of the worst of k survivors, fresh particles overestimate by k / (k - 1) a level
+    config = replace(CONFIG, mode="adaptive", n_particles=12, n_steps=8, n_replicates=500)
+
+    def ratios():
+        found = split(linear(0.03), spherical(2), config, streams=streams(2))[0]
+        shares = np.exp(np.array([run.log_prob for run in found.runs]) - math.log(0.03))
+        return shares, shares.std(ddof=1) / math.sqrt(len(shares)), found.runs
+
+    found, error, _ = ratios()
+    assert error < 0.06
+    assert abs(found.mean() - 1.0) < 4.0 * error
+    monkeypatch.setattr(levels, "level_above", levels.quantile_level)
+    found, error, runs = ratios()
+    n_levels = np.mean([len(run.levels) - 1 for run in runs])
+    assert abs(found.mean() - (6 / 5) ** n_levels) < 5.0 * error
+    assert found.mean() > 1.0 + 6.0 * error
 
 
 @pytest.mark.parametrize("kernel", ["aug", "aug_separate", "mala_radial"])

@@ -9,7 +9,7 @@ import pytest
 from likely.core.streams import generator
 from likely.rare.splitting.config import Schedule, SplittingConfig
 from likely.rare.splitting.kernels import make_kernel
-from likely.rare.splitting.levels import frozen, quantile_level, run_levels
+from likely.rare.splitting.levels import frozen, level_above, quantile_level, run_levels
 from likely.rare.splitting.lockstep import run_together
 
 CONFIG = SplittingConfig(n_particles=8, n_steps=1, n_replicates=1)
@@ -196,3 +196,12 @@ def test_a_quantile_keeps_at_least_its_share():
     assert quantile_level(scores, 0.5) == 2.0  # three of five, and a tie makes it four
     assert quantile_level(scores, 0.4) == 3.0
     assert quantile_level(scores, 0.99) == 1.0
+
+
+def test_a_level_above_the_dead_keeps_its_share_at_most():
+    scores = np.array([3.0, 1.0, 2.0, 2.0, 5.0])
+    assert level_above(scores, 0.2) == np.nextafter(3.0, 4.0)
+    assert level_above(scores, 0.4) == np.nextafter(2.0, 3.0)
+    assert level_above(scores, 0.6) == np.nextafter(2.0, 3.0)  # three would, and a tie leaves two
+    assert level_above(scores, 0.99) == np.nextafter(1.0, 2.0)
+    assert level_above(np.array([1.0, 2.0, 2.0, 2.0]), 0.5) == 2.0  # else none would be left

@@ -18,10 +18,10 @@ class SplittingConfig:
     Attributes:
         mode: ``two_stage``: a pilot chooses levels and step sizes, and replicates that use them
             frozen are unbiased. ``adaptive``: every replicate chooses its own; cheaper by the
-            pilot, biased upwards by a share of about 1 / n_particles per level. ``clones``: every
-            replicate chooses its levels, but only clones move, with the pilot's step sizes; its
-            bias goes as clones forget their parents. ``last_particle``: the same, killing one
-            particle at a time.
+            pilot, unbiased as far as particles forget their parents. ``clones``: every replicate
+            chooses its levels, but only clones move, with the pilot's step sizes; its bias goes as
+            clones forget their parents. ``last_particle``: the same, killing one particle at a
+            time.
         kernel: Name in `likely.rare.splitting.kernels.KERNELS`.
         n_particles: Of each run.
         survival: Share of the particles that reach the next level, in (0, 1).

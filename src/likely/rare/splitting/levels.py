@@ -44,8 +44,8 @@ def run_levels(
         kernel: How particles move; it keeps the prior.
         config: ``n_particles``, ``n_steps``, ``threshold``, ``runner_up``; without a schedule
             also ``survival``, ``max_levels`` and ``target_acceptance``.
-        schedule: Levels and step sizes; None to choose each level as the score that a share
-            ``survival`` of the particles reaches.
+        schedule: Levels and step sizes; None to choose each level so that a share ``survival`` of
+            the particles reaches it.
         bounded: Whether particles climb by bounds of their scores, which need a schedule. Any
             function of the state may be climbed by; what is counted at a level are those of the
             particles there whose score reaches it too.
@@ -129,7 +129,8 @@ def _next_level(
     """Return the next level, and why the run must be given up instead, if it must."""
     if schedule is not None:
         return schedule.levels[len(done)], None
-    level = min(quantile_level(scores, config.survival), config.threshold)
+    chosen = level_above if config.mode == "adaptive" else quantile_level
+    level = min(chosen(scores, config.survival), config.threshold)
     if done and level <= done[-1].level:
         above = scores[scores > done[-1].level]
         if not len(above):
@@ -149,6 +150,21 @@ def quantile_level(scores: Float[np.ndarray, " n"], survival: float) -> float:
     """
     n_alive = max(1, math.ceil(survival * len(scores) - 1e-9))
     return float(np.partition(scores, len(scores) - n_alive)[len(scores) - n_alive])
+
+
+def level_above(scores: Float[np.ndarray, " n"], survival: float) -> float:
+    """Return the least number above all scores but a share ``survival``, the best of them.
+
+    With k of n particles above the best that dies, the chance to be above has the law
+    Beta(k + 1, n - k), and k / n over it is 1 on average: levels chosen so leave no bias where
+    particles are independent and fresh. At the score of the worst survivor, `quantile_level`, it is
+    k / (k - 1). Where all of the share tie with the best that would die, it is that score.
+
+    >>> level_above(np.array([4.0, 1.0, 3.0, 2.0]), 0.5)
+    2.0000000000000004
+    """
+    best_dead = quantile_level(scores, min(1.0, survival + 1.0 / len(scores)))
+    return float(np.nextafter(best_dead, np.inf)) if scores.max() > best_dead else best_dead
 
 
 def _reached(
