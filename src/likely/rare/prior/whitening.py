@@ -74,7 +74,10 @@ def check_states(states: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n D"]:
         InputError: Fewer than two rows, no column, or a number that is not finite.
     """
     if states.shape[0] < 2 or states.shape[1] < 1:
-        raise InputError(f"a prior is fitted to two states or more, got the shape {states.shape!r}")
+        raise InputError(
+            "a prior is fitted to two states or more, of one coordinate or more, got the shape "
+            f"{states.shape!r}; give more states, or a larger budget"
+        )
     rows = np.asarray(states, dtype=np.float64)
     if not np.isfinite(rows).all():
         raise InputError("a prior is fitted to finite states, got NaN or an infinity among them")
