@@ -3,9 +3,10 @@
     python docs/replication/rare_findings.py             # put the tables into the pages
     python docs/replication/rare_findings.py --check     # fail if a page is stale
 
-rare_runs.py makes rare-runs.json, rare_hits.py rare-hits.json, rare_smollm2.py rare-smollm2.json,
-and rankings are made from the rows that rare_tables.py keeps. Tables stand between
-``<!-- measured NAME -->`` and ``<!-- end -->``; what is written by hand has no number of a run.
+rare_runs.py makes rare-runs.json, rare_hits.py rare-hits.json, rare_smollm2.py rare-smollm2.json;
+rankings are made from the rows that rare_tables.py keeps, and truths come with the package. Tables
+stand between ``<!-- measured NAME -->`` and ``<!-- end -->``; what is written by hand has no number
+of a run.
 """
 
 import json
@@ -20,9 +21,14 @@ import numpy as np
 import rare_tables
 from pages import table
 
+import likely
+from likely import rare
 from likely.core.logspace import one_in, prob_text
+from likely.rare.bench.plan import MODELS
+from likely.rare.bench.summary import errors_by_target, targets_of
 from likely.rare.loss.data_set import log_optimal_constant, mean_loss_log, median_of
 from likely.rare.loss.kinds import Spb
+from likely.rare.named import DISTRIBUTIONS
 
 HERE = Path(__file__).parent
 PAGES = (HERE / "rare.md", HERE.parent / "rare.md")
@@ -37,6 +43,7 @@ KERNELS = {
 }
 ON_MODELS = ("aug", "mala_radial", "mala")
 ALPHAS = (1.0, 1.5, 2.0, 2.5)
+RARE = (1e-9, 1e-5)
 _TOO_MUCH = 1e6
 """From here on a factor is written as a power of ten."""
 
@@ -91,6 +98,33 @@ def factor(log_ratio: float) -> str:
 def within(ratios: Sequence[float], times: float) -> str:
     """Return the share of ratios within a factor."""
     return f"{np.mean(np.abs(ratios) <= math.log(times)):.0%}"
+
+
+# What truths rest on.
+
+
+def truths() -> str:
+    """Return what each truth that comes with the package was counted over."""
+    lines = []
+    for model_name in MODELS:
+        model = likely.load(model_name)
+        for law in DISTRIBUTIONS.names():
+            found = rare.stored_truth(model, rare.distribution(law, model))
+            if found is None:
+                sys.exit(f"the package has no truth of {model_name} under {law}")
+            worth = found.effective_rare
+            lines.append(
+                [
+                    model_name, law, f"{found.counts.n_inputs / 1e6:.1f}", found.n_endings,
+                    f"{found.counts.n_stems:,}", len(found.tokens_between(*RARE, n_stems=20)),
+                    f"{worth / 1e6:.1f}" if worth else "–",
+                ]
+            )  # fmt: skip
+    head = [
+        "model", "law", "inputs, millions", "endings of a beginning", "beginnings", "rare tokens",
+        "independent inputs half of them are worth, millions",
+    ]  # fmt: skip
+    return table(head, lines)
 
 
 # The faults of the released QLD code.
@@ -299,21 +333,24 @@ def told(ratios: np.ndarray) -> list[str]:
 
 
 def hits(result: Mapping) -> str:
-    """Return what the hits of each target end with."""
+    """Return what the hits of each target end with, the furthest target first."""
+    rows = rare_tables.estimates_at_equal_calls("ga-amls")
+    truth_of = {key: own[0]["truth"] for key, own in targets_of(rows).items()}
+    bias_of = {key: bias for key, (bias, _) in errors_by_target(rows).items()}
     lines = []
-    for one in result["targets"]:
+    looked = {(one["model"], one["law"], one["token"]): one for one in result["targets"]}
+    for key, one in sorted(looked.items(), key=lambda item: -abs(bias_of[item[0]])):
         cells: list[object] = ["–"] * 4
         if one["hits"]:
             pair = " ".join(f"`{text}`" for text in one["pair"])
-            given = min(1.0, one["truth"] / one["last_prob"])
+            given = min(1.0, truth_of[key] / one["last_prob"])
             cells = [
                 f"{one['last_tokens']:.2g}", f"{one['pairs']:.2g}", pair, f"{given:.1g}",
             ]  # fmt: skip
-        error = factor(one["bias"] * math.log(10.0))
         lines.append(
             [
-                one["model"], one["law"], f"`{one['text']}`", f"{one['truth']:.1e}", error,
-                one["hits"], *cells,
+                one["model"], one["law"], f"`{one['text']}`", f"{truth_of[key]:.1e}",
+                factor(bias_of[key] * math.log(10.0)), one["hits"], *cells,
             ]
         )  # fmt: skip
     head = [
@@ -399,7 +436,7 @@ def measured() -> dict[str, str]:
         for make in own:
             found[make.__name__] = NOT_RUN if result is None else make(result)
     rows = rare_tables.stored()[0]
-    return found | {"ranking": ranking(rows), "flips": flips(rows)}
+    return found | {"truths": truths(), "ranking": ranking(rows), "flips": flips(rows)}
 
 
 def filled(page: str, found: Mapping[str, str]) -> str:

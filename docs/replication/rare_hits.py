@@ -30,28 +30,17 @@ FURTHEST, MOST_INPUTS = 10, 2**23
 
 def main() -> None:
     """Read inputs for the furthest targets, one model and law after another."""
-    rows = [
-        row for row in rare_tables.stored()[0]
-        if (row["arm"], row["method"]) == ("calls", "ga-amls")
-    ]  # fmt: skip
+    rows = rare_tables.estimates_at_equal_calls("ga-amls")
     errors = {key: bias for key, (bias, _) in errors_by_target(rows).items()}
     furthest = sorted(errors, key=lambda key: -abs(errors[key]))[:FURTHEST]
-    truths = {key: own[0] for key, own in targets_of(rows).items()}
+    texts = {key: own[0]["text"] for key, own in targets_of(rows).items()}
     found = []
     for model, law in dict.fromkeys(key[:2] for key in furthest):
         tokens = [key[2] for key in furthest if key[:2] == (model, law)]
         for token, looked in zip(tokens, look(model, law, tokens), strict=True):
-            key = (model, law, token)
-            row = truths[key]
-            found.append(
-                {
-                    "model": model, "law": law, "text": row["text"],
-                    "truth": short(float(row["truth"])),
-                    "bias": short(errors[key]), **looked,
-                }
-            )  # fmt: skip
+            text = texts[model, law, token]
+            found.append({"model": model, "law": law, "token": token, "text": text, **looked})
             sys.stdout.write(f"{found[-1]}\n")
-    found.sort(key=lambda one: -abs(one["bias"]))
     keep(RESULT, {"head": {"most_inputs": MOST_INPUTS}, "targets": found})
 
 

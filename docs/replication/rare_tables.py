@@ -114,6 +114,11 @@ def stored(path: Path = ROWS) -> tuple[list[Row], dict]:
     return rows, plan
 
 
+def estimates_at_equal_calls(method: str) -> list[Row]:
+    """Return what a method says at an equal budget of calls."""
+    return [row for row in stored()[0] if (row["arm"], row["method"]) == ("calls", method)]
+
+
 def number(value: float | None) -> str:
     """Return a loss in three figures."""
     if value is None:
