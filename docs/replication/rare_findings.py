@@ -139,16 +139,16 @@ def faults(runs: Mapping) -> str:
         own = [row for row in rows if model in (row["model"], "all")]
         for name in (*(f"QLD {variant}" for variant in VARIANTS), "GLD"):
             ratios = [estimates(row)[name] - math.log(row["truth"]) for row in own]
-            zeros = sum(one == -math.inf for one in ratios)
+            seen = [one for one in ratios if one > -math.inf]
             lines.append(
                 [
-                    model, name, len(own), factor(median_of(ratios)),
-                    f"{factor(min(ratios))} to {factor(max(ratios))}",
-                    within(ratios, 10.0), zeros,
+                    model, name, len(own), len(own) - len(seen), factor(median_of(ratios)),
+                    factor(median_of(seen)), f"{factor(min(seen))} to {factor(max(seen))}",
+                    within(ratios, 10.0),
                 ]
             )  # fmt: skip
-    head = ["model", "variant", "targets", "times the truth, median", "from, to", "within 10 times",
-            "zeros"]  # fmt: skip
+    head = ["model", "variant", "targets", "zeros", "times the truth, median",
+            "zeros left out: median", "from, to", "within 10 times"]  # fmt: skip
     laws = ", ".join(f"`{law}`" for law in dict.fromkeys(row["law"] for row in rows))
     note = (
         f"Laws: {laws}; {runs['head']['budget']:,} activations, the same for all variants; targets "
