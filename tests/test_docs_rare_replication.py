@@ -162,8 +162,14 @@ def test_the_ranking_is_by_the_mean_loss_and_knows_the_best_constant(findings):
 
 
 def test_faults_are_counted_in_factors_of_the_truth(findings):
-    table = findings.faults(made_up({"qld": 20.0, "aug": 1.0, "mala_radial": 2.0, "mala": 1e-3}))
-    assert "| all | QLD corrected | 4 | 20 | 20 to 20 | 0% | 0 |" in table
+    runs = made_up({"qld": 20.0, "aug": 1.0, "mala_radial": 2.0, "mala": 1e-3})
+    assert "| all | QLD corrected | 4 | 0 | 20 | 20 | 20 to 20 | 0% |" in findings.faults(runs)
+    rows = runs["parts"]["tiny-1l hex"]
+    for row in rows[:3]:
+        row["log_probs"]["corrected"] = None
+    assert "| all | QLD corrected | 4 | 3 | 0 | 20 | 20 to 20 | 0% |" in findings.faults(runs)
+    rows[3]["log_probs"]["corrected"] = None
+    assert "| all | QLD corrected | 4 | 4 | 0 | – | – | 0% |" in findings.faults(runs)
     kernels = findings.kernels_models(
         made_up({"qld": 1.0, "aug": 1.0, "mala_radial": 2.0, "mala": 1e-3})
     )

@@ -140,11 +140,14 @@ def faults(runs: Mapping) -> str:
         for name in (*(f"QLD {variant}" for variant in VARIANTS), "GLD"):
             ratios = [estimates(row)[name] - math.log(row["truth"]) for row in own]
             seen = [one for one in ratios if one > -math.inf]
+            others = ["–", "–"]
+            if seen:
+                ends = f"{factor(min(seen))} to {factor(max(seen))}"
+                others = [factor(median_of(seen)), ends]
             lines.append(
                 [
                     model, name, len(own), len(own) - len(seen), factor(median_of(ratios)),
-                    factor(median_of(seen)), f"{factor(min(seen))} to {factor(max(seen))}",
-                    within(ratios, 10.0),
+                    *others, within(ratios, 10.0),
                 ]
             )  # fmt: skip
     head = ["model", "variant", "targets", "zeros", "times the truth, median",
