@@ -43,7 +43,6 @@ KERNELS = {
 }
 ON_MODELS = ("aug", "mala_radial", "mala")
 ALPHAS = (1.0, 1.5, 2.0, 2.5)
-RARE = (1e-9, 1e-5)
 _TOO_MUCH = 1e6
 """From here on a factor is written as a power of ten."""
 
@@ -116,7 +115,7 @@ def truths() -> str:
             lines.append(
                 [
                     model_name, law, f"{found.counts.n_inputs / 1e6:.1f}", found.n_endings,
-                    f"{found.counts.n_stems:,}", len(found.tokens_between(*RARE, n_stems=20)),
+                    f"{found.counts.n_stems:,}", len(found.rare_tokens),
                     f"{worth / 1e6:.1f}" if worth else "–",
                 ]
             )  # fmt: skip

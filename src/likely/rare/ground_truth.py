@@ -145,12 +145,14 @@ class Truth:
         return np.where(q > 0.0, np.fmax(found, counts.n_stems), 0.0)
 
     @property
-    def effective_rare(self) -> float:
-        """The median of `effective_inputs` over rare tokens: 1e-9 to 1e-5, on 20 stems at least.
+    def rare_tokens(self) -> Int[np.ndarray, "n"]:
+        """The tokens of a probability from 1e-9 to 1e-5 that rests on 20 stems at least."""
+        return self.tokens_between(*_RARE, n_stems=20)
 
-        Zero where there are fewer than ten of these.
-        """
-        rare = self.tokens_between(*_RARE, n_stems=20)
+    @property
+    def effective_rare(self) -> float:
+        """The median of `effective_inputs` over `rare_tokens`; 0 where these are fewer than ten."""
+        rare = self.rare_tokens
         return float(np.median(self.effective_inputs[rare])) if len(rare) >= _FEWEST_RARE else 0.0
 
     def tokens_between(self, low: float, high: float, *, n_stems: int = 5) -> Int[np.ndarray, "n"]:

@@ -35,15 +35,18 @@ def test_levels_just_above_the_best_that_dies_leave_no_bias(
     spherical, linear, streams, monkeypatch
 ):
     # at the score of the worst of k survivors, fresh particles overestimate by k / (k - 1) a level
-    config = replace(CONFIG, mode="adaptive", n_particles=12, n_steps=8, n_replicates=500)
+    config = replace(CONFIG, n_particles=12, n_steps=8, n_replicates=500)
 
-    def ratios():
-        found = split(linear(0.03), spherical(2), config, streams=streams(2))[0]
+    def ratios(mode="adaptive"):
+        asked = replace(config, mode=mode)
+        found = split(linear(0.03), spherical(2), asked, streams=streams(2))[0]
         shares = np.exp(np.array([run.log_prob for run in found.runs]) - math.log(0.03))
         return shares, shares.std(ddof=1) / math.sqrt(len(shares)), found.runs
 
     found, error, _ = ratios()
     assert error < 0.06
+    assert abs(found.mean() - 1.0) < 4.0 * error
+    found, error, _ = ratios("two_stage")  # frozen ones leave none either
     assert abs(found.mean() - 1.0) < 4.0 * error
     monkeypatch.setattr(levels, "level_above", levels.quantile_level)
     found, error, runs = ratios()
