@@ -61,7 +61,7 @@ def main() -> None:
         ),
     }  # fmt: skip
     for name, (plain, method) in sides.items():
-        print(line(name, plain, method, (model, law, target), arguments))
+        print(line(name, plain, method, (model, law, target), arguments), flush=True)
 
 
 def line(

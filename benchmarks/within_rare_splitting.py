@@ -34,7 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="tiny-2l")
     parser.add_argument("--distribution", default="hex")
-    parser.add_argument("--budget", type=int, default=16384)
+    parser.add_argument("--budget", type=int, default=32_768)
     parser.add_argument("--targets", type=int, default=256)
     parser.add_argument("--timed", type=int, default=3, help="targets that are also timed alone")
     parser.add_argument("--answers", type=int, default=6, help="whole answers that show the spread")
